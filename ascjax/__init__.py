@@ -1,0 +1,43 @@
+"""Ascend NPU data moves as static index maps: print, jit, differentiate, verify."""
+
+from . import oracle as oracle
+from ._dtypes import AscendType as AscendType
+from ._dtypes import ascend_type as ascend_type
+from ._errors import AlignmentError as AlignmentError
+from ._errors import AscendError as AscendError
+from ._errors import BoundsError as BoundsError
+from ._errors import OverlapError as OverlapError
+from ._errors import ParamError as ParamError
+from ._errors import SupportError as SupportError
+from ._index_map import IndexMap as IndexMap
+from ._move import Call as Call
+from ._move import Move as Move
+from ._nest import Coord as Coord
+from ._nest import Loop as Loop
+from ._nest import LoopNest as LoopNest
+from ._products import ATLAS_200I_500_A2 as ATLAS_200I_500_A2
+from ._products import ATLAS_350 as ATLAS_350
+from ._products import ATLAS_A2 as ATLAS_A2
+from ._products import ATLAS_A3 as ATLAS_A3
+from ._products import ATLAS_INFERENCE_AICORE as ATLAS_INFERENCE_AICORE
+from ._products import ATLAS_INFERENCE_VECTOR as ATLAS_INFERENCE_VECTOR
+from ._products import ATLAS_TRAINING as ATLAS_TRAINING
+from ._products import KIRIN_9030 as KIRIN_9030
+from ._products import KIRIN_X90 as KIRIN_X90
+from ._products import PRODUCTS as PRODUCTS
+from ._products import Product as Product
+from ._products import product as product
+from .instr import Params as Params
+from .instr.load2d import LoadData2DParams as LoadData2DParams
+from .instr.load2dv2 import LoadData2DParamsV2 as LoadData2DParamsV2
+from .instr.load_data_with_transpose import (
+    LoadData2dTransposeParams as LoadData2dTransposeParams,
+)
+from .instr.load_data_with_transpose import (
+    LoadData2dTransposeParamsV2 as LoadData2dTransposeParamsV2,
+)
+from .instr.nddma import NdDmaConfig as NdDmaConfig
+from .instr.nddma import NdDmaLoopInfo as NdDmaLoopInfo
+from .instr.nddma import NdDmaParams as NdDmaParams
+from .instr.nddma import nddma_dci as nddma_dci
+from .instr.nz2nd import Nz2NdParamsFull as Nz2NdParamsFull

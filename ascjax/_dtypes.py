@@ -1,0 +1,168 @@
+"""Ascend C type names, and the JAX arrays that hold them.
+
+A type is known by the vendor's name. Names are looked up here, never through
+`jnp.dtype`: "float" is 32 bits wide in Ascend C.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+
+from ._errors import ParamError
+
+
+@dataclasses.dataclass(frozen=True)
+class AscendType:
+    """One element type, by its Ascend C name.
+
+    Attributes:
+      name: the Ascend C name.
+      bits: width of one element.
+      jax: name of the JAX type with the same values, or None where JAX has none.
+
+    An array of `jax` holds the type; so does an array of unsigned integers of the same
+    width, as raw bits. A type of 4 bits may also come packed in uint8, two elements a
+    byte, the even one in the low nibble.
+
+    >>> import ascjax as asc
+    >>> t = asc.ascend_type("int8_t")
+    >>> t.bits, t.c0, t.fractal
+    (8, 32, 512)
+    """
+
+    name: str
+    bits: int
+    jax: str | None
+
+    @property
+    def c0(self) -> int:
+        """Elements in one data block of 32 bytes."""
+        return 256 // self.bits
+
+    @property
+    def fractal(self) -> int:
+        """Elements in one fractal of 512 bytes: 16 rows of C0."""
+        return 16 * self.c0
+
+    @property
+    def carrier(self) -> str:
+        """Name of the JAX type of an array that holds this type."""
+        return self.jax or f"uint{self.bits}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+_TABLE = """
+bool 8 bool
+int8_t 8 int8
+uint8_t 8 uint8
+int16_t 16 int16
+uint16_t 16 uint16
+half 16 float16
+bfloat16_t 16 bfloat16
+int32_t 32 int32
+uint32_t 32 uint32
+float 32 float32
+int64_t 64 int64
+uint64_t 64 uint64
+double 64 float64
+complex64 64 complex64
+complex32 32 -
+int4b_t 4 int4
+fp4x2_e2m1_t 4 float4_e2m1fn
+fp4x2_e1m2_t 4 -
+fp8_e4m3fn_t 8 float8_e4m3fn
+fp8_e5m2_t 8 float8_e5m2
+fp8_e8m0_t 8 float8_e8m0fnu
+hifloat8_t 8 -
+"""
+
+TYPES: dict[str, AscendType] = {
+    name: AscendType(name, int(bits), None if jax_name == "-" else jax_name)
+    for name, bits, jax_name in map(str.split, _TABLE.strip().splitlines())
+}
+_BY_JAX = {t.jax: t for t in TYPES.values() if t.jax}
+
+
+def ascend_type(name: Any) -> AscendType:
+    """Look a type up by its Ascend C name, its JAX name, or a NumPy or JAX dtype.
+
+    Raises:
+      ParamError: for a name that is not in the table, or one of Python's own types.
+
+    >>> import ascjax as asc
+    >>> asc.ascend_type("float").jax, asc.ascend_type("bfloat16").name
+    ('float32', 'bfloat16_t')
+    """
+    if isinstance(name, AscendType):
+        return name
+    known = TYPES.get(name) or _BY_JAX.get(name) if isinstance(name, str) else None
+    if known is None and name not in (float, int, bool, complex):
+        try:
+            known = _BY_JAX.get(np.dtype(name).name)
+        except TypeError:
+            known = None
+    if known is None or name == "":
+        raise ParamError(
+            "ascjax",
+            "dtype",
+            "name an Ascend C type",
+            repr(name),
+            f"Use one of {', '.join(TYPES)}, or a JAX dtype of the same values.",
+            "products.json, types",
+        )
+    return known
+
+
+def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
+    """The Ascend type of an operand, and whether it is packed two to a byte.
+
+    Args:
+      array_dtype: the array's own type.
+      dtype: what the caller says it is, or None to go by the array.
+      who: the instruction, for the error.
+    """
+    held = np.dtype(array_dtype).name
+    if dtype is None:
+        if held in _BY_JAX:
+            return _BY_JAX[held], False
+        raise ParamError(
+            who,
+            "dtype",
+            "tell the Ascend type where the array's own type does not",
+            f"an array of {held} and dtype=None",
+            "Pass dtype= with an Ascend C name, such as 'int4b_t' or 'fp4x2_e1m2_t'.",
+            "products.json, types",
+        )
+    t = ascend_type(dtype)
+    if held in (t.carrier, f"uint{t.bits}"):
+        return t, False
+    if t.bits == 4 and held == "uint8":
+        return t, True
+    packed = ", or of uint8 (two elements a byte)" if t.bits == 4 else ""
+    raise ParamError(
+        who,
+        "dtype",
+        f"fit the array: {t.name} is held by an array of {t.carrier}, "
+        f"of uint{t.bits} (raw bits){packed}",
+        f"an array of {held}",
+        "Convert the array, or name the type that it holds.",
+        "products.json, types",
+    )
+
+
+def require_x64(t: AscendType, who: str) -> None:
+    """Refuse a 64-bit integer or float where JAX would silently make it 32 bits."""
+    if t.bits == 64 and t.jax != "complex64" and not jax.config.jax_enable_x64:
+        raise ParamError(
+            who,
+            "dtype",
+            "be at most 32 bits wide while jax_enable_x64 is off",
+            t.name,
+            "Call jax.config.update('jax_enable_x64', True) first.",
+        )

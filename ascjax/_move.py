@@ -1,0 +1,238 @@
+"""`Move`: calls of instructions, checked against product, path, type and sizes.
+
+Everything that can be refused is refused here, in exact Python integers, before
+anything runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, Literal
+
+import numpy as np
+
+from ._dtypes import AscendType, ascend_type
+from ._errors import AlignmentError, BoundsError, ParamError, SupportError
+from ._index_map import IndexMap, check_bounds, check_indexable
+from ._nest import FILL, LoopNest
+from ._products import POSITIONS, Product, product, resolve_path
+from .instr import Params, Site
+
+Overlap = Literal["error", "last"]
+
+# Bytes that an operand's start must be a multiple of, by buffer (instructions.md, Units).
+_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32}
+_DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One call of an instruction: its params and where its operands start (elements)."""
+
+    params: Params
+    src_offset: int = 0
+    dst_offset: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Move:
+    """One call, or several in order on one destination, with everything resolved.
+
+    Made by `Move.of` or `Move.sequence`, which check it. Sizes are in elements.
+
+    >>> import ascjax as asc
+    >>> p = asc.LoadData2DParams(repeat_times=5, src_stride=3)
+    >>> move = asc.Move.of(p, product="910B", path="L1->L0A", dtype="half",
+    ...                    src_size=3840)
+    >>> move.dst_size, move.path, len(move.index_map.index)
+    (1280, 'A1->A2', 1280)
+    """
+
+    calls: tuple[Call, ...]
+    product: Product | None
+    path: str | None
+    type: AscendType
+    src_size: int
+    dst_size: int
+    overlap: Overlap = "error"
+
+    @classmethod
+    def of(
+        cls,
+        params: Params,
+        *,
+        src_size: int,
+        dst_size: int | None = None,
+        src_offset: int = 0,
+        dst_offset: int = 0,
+        product: Any = None,
+        path: str | None = None,
+        dtype: Any,
+        overlap: Overlap = "error",
+        behaviour: str = "documented",
+    ) -> Move:
+        """One call of an instruction, checked.
+
+        Args:
+          params: what to move.
+          src_size, dst_size: buffer sizes, in elements; `dst_size` None is just the
+            span that is written.
+          src_offset, dst_offset: where the operands start, in elements.
+          product: a `Product`, its name or an alias; None skips what depends on it.
+          path: "A1->A2", or by buffers "L1->L0A"; None skips positions and alignment.
+          dtype: the Ascend C type.
+          overlap: "error" refuses two writes to one element, "last" lets the later win.
+          behaviour: "documented"; "as_built" is reserved.
+        Raises:
+          ParamError, SupportError, BoundsError, AlignmentError, OverlapError.
+        """
+        return cls.sequence(
+            (Call(params, src_offset, dst_offset),),
+            src_size=src_size,
+            dst_size=dst_size,
+            product=product,
+            path=path,
+            dtype=dtype,
+            overlap=overlap,
+            behaviour=behaviour,
+        )
+
+    @classmethod
+    def sequence(
+        cls,
+        calls: tuple[Call, ...],
+        *,
+        src_size: int,
+        dst_size: int | None = None,
+        product: Any = None,
+        path: str | None = None,
+        dtype: Any,
+        overlap: Overlap = "error",
+        behaviour: str = "documented",
+    ) -> Move:
+        """Several calls in order on one destination, each checked; the later call wins.
+
+        Arguments and errors as for `Move.of`.
+        """
+        if not calls:
+            fix = "Pass (params, src_offset, dst_offset) tuples."
+            raise ParamError("sequence", "calls", "hold at least one call", "none", fix)
+        who = calls[0].params.instruction
+        check_option(who, "overlap", overlap, ("error", "last"))
+        if behaviour == "as_built":
+            raise SupportError(
+                who,
+                "behaviour",
+                "be 'documented'",
+                "'as_built'",
+                "What chips do instead of the documents is planned for a later release.",
+                "errata.md, As built",
+            )
+        check_option(who, "behaviour", behaviour, ("documented",))
+        where = None if product is None else _product(product)
+        resolved = path
+        sites = []
+        for call in calls:
+            if path is not None:
+                known = tuple(call.params.paths())
+                name, source = call.params.instruction, call.params.source
+                resolved = resolve_path(path, known, name, source)
+            sites.append(Site(where, resolved, ascend_type(dtype)))
+        nests = [_nest(call, site) for call, site in zip(calls, sites, strict=True)]
+        if dst_size is None:
+            ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
+            dst_size = max(0, *ends, *(call.dst_offset for call in calls))
+        for call, site, nest in zip(calls, sites, nests, strict=True):
+            name, source = call.params.instruction, call.params.source
+            check_bounds(nest, src_size, dst_size, name, source)
+            if overlap == "error":
+                call.params.check_overlap(site, nest)
+        return cls(
+            calls, where, resolved, sites[0].type, src_size, dst_size, overlap
+        )
+
+    @functools.cached_property
+    def nests(self) -> tuple[LoopNest, ...]:
+        """The loops of each call, its operands' starts included."""
+        site = Site(self.product, self.path, self.type)
+        return tuple(
+            call.params.nest(site).shift(call.src_offset, call.dst_offset)
+            for call in self.calls
+        )
+
+    @functools.cached_property
+    def nest(self) -> LoopNest | None:
+        """All calls as one nest, or None where they are not one."""
+        live = [nest for nest in self.nests if nest.volume] or self.nests[:1]
+        return LoopNest.stack(live) if len(set(self.fills_by_call)) == 1 else None
+
+    @functools.cached_property
+    def fills_by_call(self) -> tuple[int, ...]:
+        """The bits of each call's padding."""
+        return tuple(call.params.fill_bits(self.type) for call in self.calls)
+
+    @functools.cached_property
+    def fills(self) -> tuple[int, ...]:
+        """The bits of the paddings, without repeats: FILL is the first, FILL - 1 next."""
+        return tuple(dict.fromkeys(self.fills_by_call))
+
+    @functools.cached_property
+    def index_map(self) -> IndexMap:
+        """The map that all calls leave together."""
+        check_indexable(self.src_size, self.dst_size, self.calls[0].params.instruction)
+        maps = []
+        for nest, bits in zip(self.nests, self.fills_by_call, strict=True):
+            one = IndexMap.of_nest(nest, self.src_size, self.dst_size)
+            code = FILL - self.fills.index(bits)
+            if code != FILL:
+                index = np.where(one.index == FILL, code, one.index)
+                one = IndexMap(index, self.src_size)
+            maps.append(one)
+        return maps[0].sequence(*maps[1:])
+
+
+def check_option(who: str, field: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise ParamError where `value` is not one of `allowed`."""
+    if value not in allowed:
+        rule = f"be one of {', '.join(map(repr, allowed))}"
+        raise ParamError(who, field, rule, repr(value), "Use one of these.")
+
+
+_product = product
+
+
+def _nest(call: Call, site: Site) -> LoopNest:
+    """The nest of one call, after every check but bounds and overlap."""
+    params = call.params
+    params.check_support(site)
+    params.rules(site)
+    for field, offset in (
+        ("src_offset", call.src_offset),
+        ("dst_offset", call.dst_offset),
+    ):
+        if offset < 0:
+            fix = "Start inside the buffer."
+            who, source = params.instruction, params.source
+            raise BoundsError(who, field, "be at least 0 (elements)", offset, fix, source)
+        if site.path is not None:
+            _check_alignment(params, site, field, offset)
+    return params.nest(site).shift(call.src_offset, call.dst_offset)
+
+
+def _check_alignment(params: Params, site: Site, field: str, offset: int) -> None:
+    src, dst = (site.path or "").split("->")
+    position, table = (src, _SRC_ALIGN) if field[0] == "s" else (dst, _DST_ALIGN)
+    buffer = POSITIONS[position]
+    aligned = table.get(buffer, 1)
+    bits = offset * site.type.bits
+    if bits % (8 * aligned):
+        raise AlignmentError(
+            params.instruction,
+            field,
+            f"start on a multiple of {aligned} bytes in {position} ({buffer}): "
+            f"{max(1, aligned * 8 // site.type.bits)} elements of {site.type}",
+            f"{offset} elements, {bits / 8:g} bytes",
+            "Move the operand's start to the boundary.",
+            "General Address Alignment Restrictions",
+        )

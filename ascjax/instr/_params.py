@@ -1,0 +1,272 @@
+"""What every instruction's params class shares: fields with ranges, and the registry."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from .._dtypes import TYPES, AscendType, ascend_type
+from .._errors import OverlapError, ParamError, SupportError
+from .._nest import LoopNest
+from .._overlap import Unproved, first_clash
+from .._products import PRODUCTS, Product
+
+Support = Mapping[str, Mapping[str, str]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where a call runs: product and path, each None where not given, and the type."""
+
+    product: Product | None
+    path: str | None
+    type: AscendType
+
+    @property
+    def from_gm(self) -> bool:
+        """Whether the source is global memory; False where no path is given."""
+        return self.path is not None and self.path.startswith("GM->")
+
+
+def integer(low: int, high: int, unit: str, *, default: int = 0, zero_if: str = ""):
+    """A field that holds an integer in [low, high], counted in `unit`.
+
+    `zero_if` names a count: where that is 0 or 1, the field may be 0 as well, since it
+    is only ever multiplied by index 0.
+    """
+    meta = {"range": (low, high), "unit": unit, "zero_if": zero_if}
+    return dataclasses.field(default=default, metadata=meta)
+
+
+def flag():
+    """A field that holds true or false."""
+    return dataclasses.field(default=False, metadata={"flag": True})
+
+
+def ignored():
+    """A field that the hardware ignores; any integer."""
+    return dataclasses.field(default=0, metadata={"ignored": True})
+
+
+def c_name(snake: str) -> str:
+    """The C struct's name of a field: `src_nd_matrix_stride` -> `srcNdMatrixStride`."""
+    return re.sub(r"_([a-z0-9])", lambda m: m.group(1).upper(), snake)
+
+
+def static_int(who: str, field: str, value: Any, rule: str, source: str) -> int:
+    """`value` as a Python int, or an error that says why it is not one."""
+    if isinstance(value, jax.core.Tracer):
+        raise ParamError(
+            who,
+            field,
+            "be a Python integer, known while tracing",
+            f"a tracer ({value.aval})",
+            "Parameters are static. To run many parameter sets under one compilation, "
+            "the sweep API (asc.sweep) is planned; until then call the op once a set.",
+            source,
+        )
+    try:
+        return operator.index(value)
+    except TypeError:
+        fix = "Pass an integer."
+        raise ParamError(who, field, rule, repr(value), fix, source) from None
+
+
+def in_range(
+    who: str, field: str, value: Any, low: int, high: int, unit: str, source: str
+) -> int:
+    """`value` as an int in [low, high], or a ParamError."""
+    rule = f"be in [{low}, {high}] ({unit})"
+    number = static_int(who, field, value, rule, source)
+    if not low <= number <= high:
+        fix = f"The field counts {unit}; split the move or correct the count."
+        raise ParamError(who, field, rule, number, fix, source)
+    return number
+
+
+REGISTRY: dict[str, type[Params]] = {}
+
+
+class Params:
+    """Base of the params classes: a frozen dataclass named and ordered as the C struct.
+
+    A subclass sets the class attributes below, its fields, and `nest`; `rules` where it
+    has restrictions beyond the ranges. It is registered by its `instruction`.
+
+    Attributes:
+      instruction: the name in case files, errors and commands.
+      op: the public function that takes it.
+      source: document and table of the fields.
+      support: {product: {"path path ...": "type type ..."}}.
+    """
+
+    instruction: ClassVar[str]
+    op: ClassVar[str]
+    source: ClassVar[str]
+    support: ClassVar[Support]
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        REGISTRY[cls.instruction] = cls
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
+            value = getattr(self, field.name)
+            object.__setattr__(self, field.name, self._checked(field, value))
+
+    def _checked(self, field: dataclasses.Field, value: Any) -> Any:
+        meta = field.metadata
+        who, source = self.instruction, self.source
+        if meta.get("ignored"):
+            return static_int(who, field.name, value, "be an integer", source)
+        if meta.get("flag"):
+            number = value
+            if not isinstance(value, bool | np.bool_):
+                number = in_range(who, field.name, value, 0, 1, "a flag", source)
+            return bool(number)
+        if "range" not in meta:
+            return value
+        low, high = meta["range"]
+        count = getattr(self, meta["zero_if"]) if meta["zero_if"] else None
+        if count is not None and count <= 1 and not isinstance(value, jax.core.Tracer):
+            low = 0 if value == 0 else low
+        return in_range(who, field.name, value, low, high, meta["unit"], source)
+
+    # --- what an instruction says of itself
+
+    def rules(self, site: Site) -> None:
+        """Raise where these params break a restriction beyond the ranges at `site`."""
+
+    def nest(self, site: Site) -> LoopNest:
+        """The move as loops, its operands starting at 0."""
+        raise NotImplementedError
+
+    def fill_bits(self, type: AscendType) -> int:
+        """The padding value as a bit pattern of `type`."""
+        return 0
+
+    def check_overlap(self, site: Site, nest: LoopNest) -> None:
+        """Raise OverlapError where `nest` writes an element twice, or may do so."""
+        try:
+            clash = first_clash(nest)
+        except Unproved:
+            got = "strides for which this cannot be proved"
+        else:
+            if clash is None:
+                return
+            got = f"a second write to destination element {clash}"
+        raise OverlapError(
+            self.instruction,
+            "dst",
+            "be written at most once an element by one instruction",
+            got,
+            "Widen the destination strides or gaps, or pass overlap='last' to let the "
+            "later write win.",
+            self.source,
+        )
+
+    # --- what follows from the tables
+
+    @classmethod
+    def paths(cls, product: Product | None = None) -> dict[str, tuple[str, ...]]:
+        """{path: type names} on one product, or over all of them."""
+        keys = PRODUCTS if product is None else [product.key]
+        rows = [cls.support.get(key, {}) for key in keys]
+        found: dict[str, tuple[str, ...]] = {}
+        for row in rows:
+            for paths, types in row.items():
+                for path in paths.split():
+                    found[path] = (*found.get(path, ()), *types.split())
+        return {path: tuple(dict.fromkeys(types)) for path, types in found.items()}
+
+    def check_support(self, site: Site) -> None:
+        """Raise where the width is not moved at all, or the product lacks the
+        instruction, path or type."""
+        every = sum(self.paths().values(), ())
+        widths = sorted({TYPES[name].bits for name in every})
+        if site.type.bits not in widths:
+            rule = f"be {', '.join(map(str, widths))} bits wide"
+            got = f"{site.type} ({site.type.bits} bits)"
+            fix = "Move it as elements of another width."
+            raise ParamError(self.instruction, "dtype", rule, got, fix, self.source)
+        if site.product is None:
+            return
+        who, paths = self.instruction, self.paths(site.product)
+        if not paths:
+            having = ", ".join(key for key in PRODUCTS if self.support.get(key))
+            rule = f"be one that has this instruction ({having})"
+            fix = "Choose another product, or leave product=None to skip this check."
+            raise SupportError(who, "product", rule, site.product, fix, self.source)
+        if site.path is not None and site.path not in paths:
+            rule = f"be one that {site.product} has ({', '.join(paths)})"
+            fix = "Choose another path or product."
+            raise SupportError(who, "path", rule, site.path, fix, self.source)
+        types = paths[site.path] if site.path else sum(paths.values(), ())
+        if site.type.name not in types:
+            where = f"{site.product}{' on ' + site.path if site.path else ''}"
+            rule = f"be one that {where} moves ({', '.join(dict.fromkeys(types))})"
+            fix = "Choose another type, path or product."
+            raise SupportError(who, "dtype", rule, site.type, fix, self.source)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Params:
+        """Params from the C struct's names, as case files have them.
+
+        Raises:
+          ParamError: for a name that the struct does not have, or a value out of range.
+        """
+        named = {c_name(f.name): f.name for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+        unknown = [name for name in fields if name not in named]
+        if unknown:
+            raise ParamError(
+                cls.instruction,
+                "fields",
+                f"be among {', '.join(named)}",
+                unknown[0],
+                "Use the C struct's names.",
+                cls.source,
+            )
+        return cls(**{named[name]: value for name, value in fields.items()})
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields by the C struct's names; `from_fields` takes them back."""
+        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
+        return {c_name(f.name): getattr(self, f.name) for f in fields}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: the instruction's name and the fields by their C names."""
+        return {"instruction": self.instruction, "fields": self.to_fields()}
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Params:
+        """The params that `to_dict` described."""
+        return params_class(data["instruction"]).from_fields(data["fields"])
+
+    def explain(self, dtype: Any) -> str:
+        """The formula with the numbers put in, for elements of `dtype`."""
+        site = Site(None, None, ascend_type(dtype))
+        self.rules(site)
+        return str(self.nest(site))
+
+
+def params_class(instruction: str) -> type[Params]:
+    """The params class of an instruction, by its name in case files.
+
+    Raises:
+      SupportError: where ascjax has no such instruction.
+    """
+    if instruction in REGISTRY:
+        return REGISTRY[instruction]
+    raise SupportError(
+        "ascjax",
+        "instruction",
+        f"be one that ascjax has ({', '.join(REGISTRY)})",
+        repr(instruction),
+        "It may come in a later release.",
+    )
