@@ -1,5 +1,6 @@
 """Ascend NPU data moves as static index maps: print, jit, differentiate, verify."""
 
+from . import nn as nn
 from . import oracle as oracle
 from ._dtypes import AscendType as AscendType
 from ._dtypes import ascend_type as ascend_type
@@ -15,6 +16,13 @@ from ._move import Move as Move
 from ._nest import Coord as Coord
 from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
+from ._lowering import Plan as Plan
+from ._ops import Sequence as Sequence
+from ._ops import data_copy as data_copy
+from ._ops import load_data as load_data
+from ._ops import load_data_with_transpose as load_data_with_transpose
+from ._ops import run_move as run_move
+from ._ops import sequence as sequence
 from ._products import ATLAS_200I_500_A2 as ATLAS_200I_500_A2
 from ._products import ATLAS_350 as ATLAS_350
 from ._products import ATLAS_A2 as ATLAS_A2

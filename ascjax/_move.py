@@ -15,6 +15,7 @@ import numpy as np
 from ._dtypes import AscendType, ascend_type
 from ._errors import AlignmentError, BoundsError, ParamError, SupportError
 from ._index_map import IndexMap, check_bounds, check_indexable
+from ._lowering import Plan, lower_map, lower_nest
 from ._nest import FILL, LoopNest
 from ._products import POSITIONS, Product, product, resolve_path
 from .instr import Params, Site
@@ -148,9 +149,7 @@ class Move:
             check_bounds(nest, src_size, dst_size, name, source)
             if overlap == "error":
                 call.params.check_overlap(site, nest)
-        return cls(
-            calls, where, resolved, sites[0].type, src_size, dst_size, overlap
-        )
+        return cls(calls, where, resolved, sites[0].type, src_size, dst_size, overlap)
 
     @functools.cached_property
     def nests(self) -> tuple[LoopNest, ...]:
@@ -176,6 +175,13 @@ class Move:
     def fills(self) -> tuple[int, ...]:
         """The bits of the paddings, without repeats: FILL is the first, FILL - 1 next."""
         return tuple(dict.fromkeys(self.fills_by_call))
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """How JAX applies the calls: as one nest where they are one, else as a map."""
+        if self.nest is not None:
+            return lower_nest(self.nest, self.src_size, self.dst_size, self.fills)
+        return lower_map(self.index_map, self.fills)
 
     @functools.cached_property
     def index_map(self) -> IndexMap:
@@ -214,7 +220,9 @@ def _nest(call: Call, site: Site) -> LoopNest:
         if offset < 0:
             fix = "Start inside the buffer."
             who, source = params.instruction, params.source
-            raise BoundsError(who, field, "be at least 0 (elements)", offset, fix, source)
+            raise BoundsError(
+                who, field, "be at least 0 (elements)", offset, fix, source
+            )
         if site.path is not None:
             _check_alignment(params, site, field, offset)
     return params.nest(site).shift(call.src_offset, call.dst_offset)

@@ -216,7 +216,9 @@ class LoopNest:
             return "nothing moves: a count is zero (NOP)"
         names = [loop.name for loop in self.loops]
         head = ", ".join(f"{loop.name} < {loop.extent}" for loop in self.loops)
-        dst = _sum([(loop.dst_stride, loop.name) for loop in self.loops], self.dst_start)
+        dst = _sum(
+            [(loop.dst_stride, loop.name) for loop in self.loops], self.dst_start
+        )
         plain: list[tuple[int, str]] = []
         start = self.src_start
         inside = []

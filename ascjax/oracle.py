@@ -1,11 +1,10 @@
 """The oracle: what each instruction does, in numpy loops to hold against the spec.
 
-Written from instructions.md, sections Units and 1 to 5, formula by formula and with its
+Written from instructions.md, sections 1 to 5 (and Units), formula by formula, with its
 names (C0, F, n, i, j, h, r, c). It shares nothing with the engine but the classes of
-the errors, so where the two agree, the agreement means something.
-
-A rule is a generator that yields writes in the order of the spec's iterations; `run`
-applies them and checks bounds and overlap, nothing else. A NOP yields nothing.
+the errors, so where the two agree, the agreement means something. A rule yields writes
+in the order of the spec's iterations; `run` applies them and checks bounds and overlap,
+nothing else. A NOP yields nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ import numpy as np
 
 from ._errors import BoundsError, OverlapError, ParamError, SupportError
 
+_Fields = Mapping[str, Any]
 _Write = tuple[np.ndarray, np.ndarray]
-_Rule = Callable[[Mapping[str, Any], int], Iterable[_Write]]
+_Rule = Callable[[_Fields, int], Iterable[_Write]]
 
 FILL = -(2**62)
 """Stands among a rule's source indices where the padding value is written."""
@@ -56,7 +56,7 @@ def instruction(name: str) -> Callable[[_Rule], _Rule]:
 
 
 def run(
-    instruction: str, fields: Mapping[str, Any], bits: int,
+    instruction: str, fields: _Fields, bits: int,
     src: np.ndarray, dst: np.ndarray, *,
     src_offset: int = 0, dst_offset: int = 0, pad: Any = None, overlap: str = "error",
 ) -> np.ndarray:  # fmt: skip
@@ -66,15 +66,13 @@ def run(
       instruction: a name in INSTRUCTIONS.
       fields: the C fields by name; absent ones are 0.
       bits: the width of one element. An array's entry is one, whatever its own type.
-      src, dst: the whole buffers, [elements].
-      src_offset, dst_offset: where the operands start (elements).
+      src, dst: the whole buffers, [elements]; the offsets are where operands start.
       pad: what is written as padding; None takes the field constantValue.
       overlap: "error", or "last" to let the last write to an element win.
 
     Returns a new array like `dst`. Raises SupportError for an unknown instruction,
-    ParamError where the spec has no formula, BoundsError for a read or write outside
-    the buffers, OverlapError for a second write to one element (of a large move, the
-    first batch of writes that breaks a rule decides). Source: instructions.md, Units.
+    ParamError where the spec has no formula, BoundsError for a read or write outside a
+    buffer, OverlapError for a second write to an element. Source: instructions.md.
 
     >>> from ascjax import oracle
     >>> src, dst = np.arange(512), np.full(512, -1)
@@ -90,12 +88,10 @@ def run(
     if who not in INSTRUCTIONS:
         rule, fix = f"be one of {', '.join(INSTRUCTIONS)}", "Add it with `instruction`."
         raise SupportError("oracle", "instruction", rule, repr(who), fix)
-    ok = bits in (4, 8, 16, 32, 64)
-    _require(ok, who, "bits", "be 4, 8, 16, 32 or 64", bits, "Units")
-    ok = overlap in ("error", "last")
-    _require(ok, who, "overlap", "be 'error' or 'last'", overlap, "Units")
-    for name, operand in (("src", src), ("dst", dst)):
-        _require(operand.ndim == 1, who, name, "be 1-D", operand.shape, "Units")
+    _require(bits in (4, 8, 16, 32, 64), who, "bits", "be 4, 8, 16, 32 or 64", bits)
+    _require(overlap in ("error", "last"), who, "overlap", "be error or last", overlap)
+    shapes = src.shape, dst.shape
+    _require(src.ndim == dst.ndim == 1, who, "src and dst", "be 1-D", shapes)
 
     exact = {k: v.item() if isinstance(v, np.generic) else v for k, v in fields.items()}
     pad = exact.get("constantValue", 0) if pad is None else pad
@@ -103,15 +99,15 @@ def run(
     written, last = np.zeros(dst.size, bool), np.zeros(dst.size, np.int64)
     writes = iter(INSTRUCTIONS[who](defaultdict(int, exact), bits))
     while batch := list(itertools.islice(writes, 256)):  # for speed
-        ok = all(to.shape == at.shape == (to.size,) for to, at in batch)
+        alike = all(to.shape == at.shape == (to.size,) for to, at in batch)
         to, at = (np.concatenate(side) for side in zip(*batch, strict=True))
-        ok, got = ok and {to.dtype.kind, at.dtype.kind} <= {*"iO"}, "others"
-        _require(ok, who, "rule", "yield two 1-D int64 arrays alike", got, "Units")
+        ok = alike and {to.dtype.kind, at.dtype.kind} <= {*"iO"}
+        got = f"{to.size} of {to.dtype}, {at.size} of {at.dtype}"
+        _require(ok, who, "rule", "yield pairs of 1-D integer arrays", got)
         fill = at == FILL
         at = _inside(who, "src", at[~fill], src_offset, src.size)
         to = _inside(who, "dst", to, dst_offset, dst.size)
-        number = np.arange(to.size)
-        last[to] = number  # where an index repeats, numpy keeps the last value
+        last[to] = number = np.arange(to.size)  # of repeated indices the last counts
         again = to[written[to] | (last[to] != number)]
         written[to] = True
         if again.size and overlap == "error":
@@ -120,14 +116,14 @@ def run(
             raise OverlapError(who, "dst", rule, got, fix, "instructions.md, Units")
         values = np.empty(to.size, dst.dtype)
         values[~fill] = src[at]
-        if fill.any():
+        if fill.any():  # else pad need not fit dst's type
             values[fill] = pad
         out[to] = values
     return out
 
 
 @instruction("load2d")
-def load2d(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
+def load2d(fields: _Fields, bits: int) -> Iterator[_Write]:
     """Load2D: fractals, one by one. Units: fractals. ParamError: ifTranspose where bits
     are not 16. Source: instructions.md, section 1.
 
@@ -136,8 +132,7 @@ def load2d(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
     (0, 1024, 512)
     """
     flip, sign = fields["ifTranspose"], -1 if fields["addrMode"] else 1
-    rule = "be 16 with ifTranspose"
-    _require(not flip or bits == 16, "load2d", "bits", rule, bits, "section 1")
+    _require(not flip or bits == 16, "load2d", "bits", "be 16 to transpose", bits, 1)
     C0, F = 256 // bits, 4096 // bits
     r, c = np.indices((16, C0)).reshape(2, F)
     for i in range(fields["repeatTimes"]):
@@ -147,7 +142,7 @@ def load2d(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
 
 
 @instruction("load2dv2")
-def load2dv2(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
+def load2dv2(fields: _Fields, bits: int) -> Iterator[_Write]:
     """Load2DV2: a tile of mStep x kStep fractals; with ifTranspose written row by row.
     Units: fractals. ParamError, with ifTranspose: 64 bits, or steps that do not fill
     whole squares. Source: instructions.md, section 2.
@@ -162,15 +157,14 @@ def load2dv2(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
     if not fields["ifTranspose"]:
         for j in range(kStep):
             for i in range(mStep):
-                d = (j * fields["dstStride"] + i) * F
-                s = base + (j * srcStride + i) * F
-                yield _at(d, np.arange(F)), _at(s, np.arange(F))
+                d, s = j * fields["dstStride"] + i, j * srcStride + i
+                yield _at(d * F, np.arange(F)), _at(base + s * F, np.arange(F))
         return
-    _require(bits < 64, "load2dv2", "bits", "be below 64", bits, "section 2")
+    _require(bits < 64, "load2dv2", "bits", "be below 64", bits, 2)
     m, k = {4: (4, 1), 8: (2, 1), 16: (1, 1), 32: (1, 2)}[bits]
     for name, step, whole in (("mStep", mStep, m), ("kStep", kStep, k)):
         rule = f"be a multiple of {whole} with ifTranspose at {bits} bits"
-        _require(step % whole == 0, "load2dv2", name, rule, step, "section 2")
+        _require(step % whole == 0, "load2dv2", name, rule, step, 2)
     c = np.arange(16 * mStep)
     row_dst = _at(0, c // C0, fields["dstStride"] * F) + c % C0
     row_src = (c // 16) * F + (c % 16) * C0
@@ -181,9 +175,9 @@ def load2dv2(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
 
 
 @instruction("ldwt_v1")
-def ldwt_v1(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
-    """LoadDataWithTranspose V1: squares, transposed. Units: fractals, but squares for
-    startIndex and srcStride. ParamError: 64 bits. Source: instructions.md, section 3.
+def ldwt_v1(fields: _Fields, bits: int) -> Iterator[_Write]:
+    """LoadDataWithTranspose V1. Units: squares for startIndex and srcStride, fractals
+    for the gaps. ParamError: 64 bits. Source: instructions.md, section 3.
 
     >>> to, at = next(ldwt_v1(defaultdict(int, startIndex=1, repeatTimes=1), 8))
     >>> to[:3], at[:3]
@@ -193,9 +187,9 @@ def ldwt_v1(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
 
 
 @instruction("ldwt_v2")
-def ldwt_v2(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
-    """LoadDataWithTranspose V2: squares with gaps between their fractals. Units:
-    fractals. ParamError: 64 bits. Source: instructions.md, section 3.
+def ldwt_v2(fields: _Fields, bits: int) -> Iterator[_Write]:
+    """LoadDataWithTranspose V2. Units: fractals. ParamError: 64 bits.
+    Source: instructions.md, section 3.
 
     >>> to, at = next(ldwt_v2(defaultdict(int, startIndex=1, repeatTimes=1), 8))
     >>> to[:3], at[:3]
@@ -205,9 +199,9 @@ def ldwt_v2(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
     return _squares("ldwt_v2", fields, bits, lambda start, n, f: start + f * gap)
 
 
-def _squares(who: str, fields: Mapping[str, Any], bits: int, fractal: Callable):
+def _squares(who: str, fields: _Fields, bits: int, fractal: Callable):
     """Both forms: fractal f of a square is the source's fractal(start, n, f)."""
-    _require(bits < 64, who, "bits", "be below 64", bits, "section 3")
+    _require(bits < 64, who, "bits", "be below 64", bits, 3)
     n = {4: 4, 8: 2, 16: 1, 32: 2}[bits]
     C0, F = 256 // bits, 4096 // bits
     axis = 1 if bits == 32 else 0  # side by side, or stacked
@@ -223,7 +217,7 @@ def _squares(who: str, fields: Mapping[str, Any], bits: int, fractal: Callable):
 
 
 @instruction("nz2nd")
-def nz2nd(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
+def nz2nd(fields: _Fields, bits: int) -> Iterator[_Write]:
     """NZ2ND: columns of 16 elements to rows, whatever `bits`. Units: elements, but 256
     for srcNdMatrixStride and 16 for srcNStride. Source: instructions.md, section 4.
 
@@ -242,7 +236,7 @@ def nz2nd(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
 
 
 @instruction("nddma")
-def nddma(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
+def nddma(fields: _Fields, bits: int) -> Iterator[_Write]:
     """NDDMA: a padded copy in 1 to 5 dimensions. Units: elements. `fields["config"]`,
     if any, has the nearest mode, and pads for every dimension unless they are 0xFFFF.
     ParamError: unequal lists, or not 1 to 5. Source: instructions.md, section 5.
@@ -253,26 +247,24 @@ def nddma(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
     (array([0, 2, 4]), array([ True, False, False]), array([0, 1]))
     """
     dim = len(fields.get("loopSize", ()))
-    _require(0 < dim < 6, "nddma", "loopSize", "have 1 to 5 entries", dim, "section 5")
+    _require(0 < dim < 6, "nddma", "loopSize", "have 1 to 5 entries", dim, 5)
     config = fields.get("config") or {}
-    pads = {"loopLpSize": [0] * dim, "loopRpSize": [0] * dim}
-    lists, rule = [], f"have {dim} entries, like loopSize"
+    lists, pads = [], {"loopLpSize": [0] * dim, "loopRpSize": [0] * dim}
     for name in ("loopSize", "loopSrcStride", "loopDstStride", *pads):
         own, every = fields.get(name, pads.get(name, ())), config.get(name, 0xFFFF)
-        _require(len(own) == dim, "nddma", name, rule, len(own), "section 5")
+        _require(len(own) == dim, "nddma", name, f"have {dim} entries", len(own), 5)
         lists.append([int(v) for v in (own if every == 0xFFFF else [every] * dim)])
     size, srcStride, dstStride, lp, rp = lists
     nearest = config.get("isNearestValueMode", fields.get("isNearestValueMode"))
     if 0 in size:
         return
     width = [lp[a] + size[a] + rp[a] for a in range(dim)]
-    reach = sum(width[a] * max(srcStride[a], dstStride[a]) for a in range(dim))
+    reach = max(width) * sum(map(abs, srcStride + dstStride))
     kind = np.int64 if reach < 2**62 else object  # as in _at
-    count = math.prod(width)
-    for first in range(0, count, 4096):
+    for first in range(0, count := math.prod(width), 4096):
         rest = np.arange(first, min(first + 4096, count)).astype(kind)
         d, s, fill = 0 * rest, 0 * rest, rest < 0
-        for a in range(dim):
+        for a in range(dim):  # x is x[a], counting up with index 0 the fastest
             rest, x = rest // width[a], rest % width[a]
             y = np.clip(x - lp[a], 0, size[a] - 1)
             d, s = d + x * dstStride[a], s + y * srcStride[a]
@@ -281,9 +273,8 @@ def nddma(fields: Mapping[str, Any], bits: int) -> Iterator[_Write]:
 
 
 def _at(base: int, index: np.ndarray, stride: int = 1) -> np.ndarray:
-    """base + index*stride, for an index below its own length, or one from here.
-
-    Load2DV2's ranges lead beyond 64 bits: Python's integers then, never a wrap.
+    """base + index*stride, for an index below its own length, or one from here; in
+    Python's integers where 64 bits might wrap (Load2DV2's ranges lead there).
     """
     if abs(base) + abs(stride) * index.size >= 2**62:
         index = index.astype(object)
@@ -295,14 +286,14 @@ def _inside(who: str, name: str, index: np.ndarray, offset: int, size: int):
     if index.size:
         low, high = int(index.min()) + offset, int(index.max()) + offset
         if low < 0 or high >= size:
-            rule, got = f"hold element {min(low, 0) or high}", f"{size} elements"
-            fix = "Enlarge the buffer, or move less."
-            raise BoundsError(who, name, rule, got, fix, "instructions.md, Units")
+            rule, got = f"hold element {low if low < 0 else high}", f"{size} elements"
+            fix, source = "Enlarge it, or move less.", "instructions.md, Units"
+            raise BoundsError(who, name, rule, got, fix, source)
     return index.astype(np.int64) + offset
 
 
-def _require(ok: bool, who: str, field: str, rule: str, got: object, section: str):
+def _require(ok: bool, who: str, field: str, rule: str, got: Any, part: Any = "Units"):
     if not ok:
         field = "".join("_" + c.lower() if c.isupper() else c for c in field)
         fix = "Give what the spec has a formula for."
-        raise ParamError(who, field, rule, got, fix, f"instructions.md, {section}")
+        raise ParamError(who, field, rule, got, fix, f"instructions.md, section {part}")

@@ -8,9 +8,7 @@ from .._nest import LoopNest
 from ._params import Params, Site, integer
 
 _B8 = "int8_t uint8_t half bfloat16_t float int32_t uint32_t"
-_ALL = (
-    "int4b_t uint8_t int8_t uint16_t int16_t half bfloat16_t uint32_t int32_t float"
-)
+_ALL = "int4b_t uint8_t int8_t uint16_t int16_t half bfloat16_t uint32_t int32_t float"
 _A2 = {"A1->A2": _B8, "B1->B2": "int4b_t " + _B8}
 
 

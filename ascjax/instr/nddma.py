@@ -116,7 +116,9 @@ class NdDmaConfig:
     def __post_init__(self):
         source = "NDDMA, Table 3"
         for name in ("is_nearest_value_mode", "asc_optimize"):
-            value = in_range(_WHO, name, int(getattr(self, name)), 0, 1, "a flag", source)
+            value = in_range(
+                _WHO, name, int(getattr(self, name)), 0, 1, "a flag", source
+            )
             object.__setattr__(self, name, bool(value))
         for name in ("loop_lp_size", "loop_rp_size"):
             rule = "be in [0, 255] (padding elements) or 0xFFFF"
@@ -266,9 +268,7 @@ class NdDmaParams(Params):
         given = dict(fields)
         config = dict(given.pop("config", {}))
         info_names = {c_name(name): name for name in _LISTS}
-        config_names = {
-            c_name(f.name): f.name for f in dataclasses.fields(NdDmaConfig)
-        }
+        config_names = {c_name(f.name): f.name for f in dataclasses.fields(NdDmaConfig)}
         for name in ("isNearestValueMode", "ascOptimize"):
             if name in given:
                 config[name] = given.pop(name)

@@ -1,0 +1,37 @@
+"""What moves between JAX versions, in one place."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+
+@functools.lru_cache(maxsize=4096)
+def _reshape(shape: tuple[int, ...]):
+    return jax.jit(lambda x: x.reshape(shape))
+
+
+def fenced_reshape(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """A reshape that XLA:CPU cannot fuse with its neighbours.
+
+    Fused with a transpose, a reshape that merges axes becomes a scalar loop full of
+    divisions; as a call around a bitcast it is free.
+    """
+    return set_xla_metadata(_reshape(tuple(shape))(x), inlineable="false")
+
+
+def manual_axes(aval: Any) -> frozenset:
+    """The mesh axes over which a value varies inside `shard_map`."""
+    kind = getattr(aval, "manual_axis_type", None)
+    if kind is None:
+        return frozenset(getattr(aval, "vma", None) or ())
+    return frozenset(kind.varying)
+
+
+def vary_over(x: Any, axes: frozenset) -> Any:
+    """`x`, made to vary over `axes` as well."""
+    missing = tuple(sorted(axes - manual_axes(jax.typeof(x)), key=str))
+    return jax.lax.pcast(x, missing, to="varying") if missing else x

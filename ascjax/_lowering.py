@@ -1,0 +1,268 @@
+"""From a `LoopNest` or an `IndexMap` to a `Plan`: steps that JAX applies.
+
+A plan is chosen from the loops alone and compares as a value, so that it can be tested
+without a device. Structured moves become reshapes, transposes, slices, pads and
+broadcasts; what is irregular becomes a gather of rows as long as the map allows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+
+import numpy as np
+
+from ._index_map import IndexMap, check_indexable
+from ._nest import KEEP, Coord, LoopNest
+from ._steps import (
+    Edge,
+    Flip,
+    Gather,
+    Last,
+    Pad,
+    Permute,
+    Read,
+    ReadRows,
+    Repeat,
+    Rows,
+    Split,
+    Step,
+    Write,
+)
+from ._window import Window, nests
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How a move is applied: steps from the source to the destination.
+
+    Attributes:
+      steps: in order; the last one writes. None at all where nothing moves.
+      src_size, dst_size: elements of the buffers.
+      fills: bit patterns of the padding values.
+      why: one sentence on the choice; no part of the value.
+
+    >>> import ascjax as asc
+    >>> p = asc.LoadData2DParams(0, 2, 1, if_transpose=True)
+    >>> print(asc.Move.of(p, dtype="half", src_size=512).plan)
+    read      2 every 256 x 16 every 16 x 16 every 1 from 0 of src
+    transpose (0, 2, 1)
+    write     2 every 256 x 16 every 16 x 16 every 1 from 0 of dst
+    """
+
+    steps: tuple[Step, ...]
+    src_size: int
+    dst_size: int
+    fills: tuple[int, ...] = (0,)
+    why: str = dataclasses.field(default="", compare=False)
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.steps, self.src_size, self.dst_size, self.fills))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def last(self) -> Last | None:
+        """The step that writes; None where nothing moves."""
+        return self.steps[-1] if self.steps else None  # pyright: ignore[reportReturnType]
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether some step is not safe for the NaNs of narrow floats."""
+        return any(step.rewrites for step in self.steps)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps)) or "nothing moves: dst as it is"
+
+
+def lower_map(index_map: IndexMap, fills: tuple[int, ...] = (0,)) -> Plan:
+    """A plan that gathers rows, as long as the map lets them be."""
+    index = index_map.index.astype(np.int64)
+    sizes = index_map.src_size, index_map.dst_size
+    written = np.flatnonzero(index != KEEP)
+    if written.size == 0:
+        return Plan((), *sizes, fills, "every element is kept")
+    index = index[: written[-1] + 1]  # the rest of the destination is kept whole
+    # A run goes on while sources ascend by one, or while a code repeats.
+    step = np.diff(index)
+    same = np.where(index[:-1] < 0, step == 0, (step == 1) & (index[1:] > 0))
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    copied = index[starts][index[starts] >= 0]
+    row = math.gcd(
+        index.size, int(np.gcd.reduce(starts)), int(np.gcd.reduce(copied, initial=0))
+    )
+    rows = index[::row]
+    rows = np.where(rows >= 0, rows // row, rows).astype(np.int32)
+    why = f"no box of strides: rows of {row} by an index"
+    return Plan((Gather(Rows(rows), row, *sizes),), *sizes, fills, why)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Axis:
+    """An axis of the source box: the loops it runs over and its padding."""
+
+    loops: tuple[int, ...]
+    extent: int  # elements inside
+    stride: int
+    before: int = 0
+    after: int = 0
+    outside: str = "none"
+
+
+def lower_nest(
+    nest: LoopNest, src_size: int, dst_size: int, fills: tuple[int, ...] = (0,)
+) -> Plan:
+    """A plan of a nest, all inside its buffers: boxes of strides where it is that."""
+    if nest.volume == 0:
+        return Plan((), src_size, dst_size, fills, "a count is zero: NOP")
+    plan = _strided(_simplify(nest), src_size, dst_size, fills)
+    if plan is not None:
+        return plan
+    return lower_map(IndexMap.of_nest(nest, src_size, dst_size), fills)
+
+
+def _strided(
+    nest: LoopNest, src_size: int, dst_size: int, fills: tuple[int, ...]
+) -> Plan | None:
+    """Read a box, pad, transpose, repeat, write a box; None where that is not it."""
+    loops = nest.loops
+    order = [k for k, loop in enumerate(loops) if loop.extent > 1]
+    order.sort(key=lambda k: -loops[k].dst_stride)
+    dst_dims = tuple((loops[k].extent, loops[k].dst_stride) for k in order)
+    axes = _axes(nest)
+    if axes is None or not nests(dst_dims):
+        return None
+    steps, why = _read(axes, _first(nest), src_size)
+    for mode, step in (("fill", Pad), ("clamp", Edge)):
+        widths = tuple(
+            (a.before, a.after) if a.outside == mode else (0, 0) for a in axes
+        )
+        if any(before or after for before, after in widths):
+            steps.append(step(widths))
+    there = [k for axis in axes for k in axis.loops if loops[k].extent > 1]
+    padded = tuple(a.before + a.extent + a.after for a in axes)
+    split = tuple(loops[k].extent for k in there)
+    if split != padded:
+        steps.append(Split(padded, split))
+    permutation = tuple(there.index(k) for k in order if k in there)
+    if permutation != tuple(range(len(there))):
+        steps.append(Permute(permutation))
+    repeats = tuple(axis for axis, k in enumerate(order) if k not in there)
+    if repeats:
+        steps.append(Repeat(repeats, tuple(loops[k].extent for k in order)))
+    steps.append(Write(Window(dst_size, nest.dst_start, dst_dims)))
+    return Plan(tuple(steps), src_size, dst_size, fills, why)
+
+
+def _read(axes: list[_Axis], start: int, src_size: int) -> tuple[list[Step], str]:
+    """The steps that bring the source to one axis for each of `axes`."""
+    start += sum(a.stride * (a.extent - 1) for a in axes if a.stride < 0)
+    moving = [k for k, a in enumerate(axes) if a.stride and a.extent > 1]
+    dims = tuple((axes[k].extent, abs(axes[k].stride)) for k in moving)
+    steps: list[Step] = []
+    loose = next(k for k in range(len(dims) + 1) if nests(dims[k:]))
+    if loose:
+        check_indexable(src_size, 0, "ascjax")
+        steps.append(ReadRows(src_size, start, dims[:loose], dims[loose:]))
+        why = "source windows overlap or interleave: gathered, the rest strided"
+    else:
+        steps.append(Read(Window(src_size, start, dims)))
+        why = "boxes of strides on both sides"
+    flips = tuple(n for n, k in enumerate(moving) if axes[k].stride < 0)
+    if flips:
+        steps.append(Flip(flips))
+    still = tuple(k for k in range(len(axes)) if k not in moving)
+    if still:
+        steps.append(Repeat(still, tuple(a.extent for a in axes)))
+    return steps, why
+
+
+def _first(nest: LoopNest) -> int:
+    """The source element that the first iteration inside every extent reads."""
+    return nest.src_start + sum(
+        c.stride * (c.offset if c.extent is None else max(c.offset, 0))
+        for c in nest.coords
+    )
+
+
+def _axes(nest: LoopNest) -> list[_Axis] | None:
+    """The source's axes, widest stride first; None where one is no dense counter."""
+    axes, bounded = [], set()
+    for coord in nest.coords:
+        if coord.extent is not None:
+            axis = _bounded_axis(nest, coord)
+            if axis is None:
+                return None
+            axes.append(axis)
+            bounded |= set(axis.loops)
+    for k, stride in enumerate(_linear(nest)):
+        if stride and k in bounded:
+            return None
+        if stride and nest.loops[k].extent > 1:
+            axes.append(_Axis((k,), nest.loops[k].extent, stride))
+    return sorted(axes, key=lambda axis: -abs(axis.stride))
+
+
+def _bounded_axis(nest: LoopNest, coord: Coord) -> _Axis | None:
+    """A coordinate with an extent, as one axis over the loops that count it out."""
+    loops = sorted(coord.loops(), key=lambda k: -coord.terms[k])
+    count = 1
+    for k in reversed(loops):
+        if coord.terms[k] != count:
+            return None
+        count *= nest.loops[k].extent
+    before = max(-coord.offset, 0)
+    after = max(coord.offset + count - (coord.extent or 0), 0)
+    inside = count - before - after
+    if inside < 1 or not loops:
+        return None
+    return _Axis(tuple(loops), inside, coord.stride, before, after, coord.outside)
+
+
+def _linear(nest: LoopNest) -> list[int]:
+    """Each loop's step in the source, by the coordinates without an extent."""
+    strides = [0] * len(nest.loops)
+    for coord in nest.coords:
+        if coord.extent is None:
+            for k in coord.loops():
+                strides[k] += coord.stride * coord.terms[k]
+    return strides
+
+
+def _simplify(nest: LoopNest) -> LoopNest:
+    """The same move with fewer loops: single trips dropped, neighbours merged."""
+    bounds = [coord for coord in nest.coords if coord.extent is not None]
+    bounded = {k for coord in bounds for k in coord.loops()}
+    start = nest.src_start + sum(
+        c.stride * c.offset for c in nest.coords if c.extent is None
+    )
+    plain = [
+        (loop, step)
+        for k, (loop, step) in enumerate(zip(nest.loops, _linear(nest), strict=True))
+        if loop.extent > 1 and k not in bounded
+    ]
+    merged = True
+    while merged:
+        merged = False
+        for (a, a_src), (b, b_src) in itertools.permutations(plain, 2):
+            n = b.extent
+            if (a.dst_stride, a_src) == (n * b.dst_stride, n * b_src):
+                plain[plain.index((b, b_src))] = (
+                    dataclasses.replace(b, extent=n * a.extent),
+                    b_src,
+                )
+                plain.remove((a, a_src))
+                merged = True
+                break
+    kept = sorted(bounded)
+    loops = [loop for loop, _ in plain] + [nest.loops[k] for k in kept]
+    steps = tuple(step for _, step in plain) + tuple(_linear(nest)[k] for k in kept)
+    coords = [Coord(steps, 1)]
+    for coord in bounds:
+        terms = (0,) * len(plain) + tuple(coord.terms[k] for k in kept)
+        coords.append(dataclasses.replace(coord, terms=terms))
+    return LoopNest(tuple(loops), tuple(coords), start, nest.dst_start)

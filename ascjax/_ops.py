@@ -1,0 +1,372 @@
+"""The public operations, named and overloaded as Ascend C has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._dtypes import TYPES, AscendType, of_array, require_x64
+from ._errors import BoundsError, ParamError, SupportError
+from ._move import Call, Move, Overlap
+from ._packed import byte_plan, run_nibbles
+from ._primitive import jitted
+from .instr import REGISTRY, Params
+from .instr._params import static_int
+
+
+def load_data(
+    src: Any,
+    params: Params,
+    *swapped: Any,
+    dst: Any = None,
+    dst_size: int | None = None,
+    src_offset: int = 0,
+    dst_offset: int = 0,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+) -> jax.Array:
+    """`LoadData`: fractals from GM or L1 to L1, L0A or L0B.
+
+    Shapes: `src` is (..., s) and `dst`, like the result, (..., d): the last axis is the
+    flat buffer in elements, leading axes are a batch. Packed 4-bit buffers are uint8,
+    two elements a byte. Nothing is mutated.
+
+    Args:
+      src: what the source holds.
+      params: `LoadData2DParams` or `LoadData2DParamsV2`; static.
+      dst: what the destination held before; None is zero bits.
+      dst_size: elements of the result where `dst` is None; None is just the span that
+        is written.
+      src_offset, dst_offset: where the operands start, in elements; static.
+      product: an `asc.Product`, its name or an alias; None skips what depends on it.
+      path: such as "A1->A2" or "L1->L0A"; None skips positions and alignment.
+      dtype: the Ascend C type, where the array's own does not tell.
+      overlap: "error" refuses two writes to one element, "last" lets the later win.
+      behaviour: "documented"; "as_built" is reserved.
+    Returns: what the destination holds after.
+    Raises: ParamError, SupportError, BoundsError, AlignmentError, OverlapError, while
+      tracing.
+    Gradient: to `src` where it was copied from, summed over repeats; to `dst` where it
+      was kept; integer types give float0.
+    Source: Load2D; instructions.md, sections 1 and 2.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> l1 = jnp.arange(512, dtype="float16")
+    >>> p = asc.LoadData2DParams(repeat_times=2, src_stride=1, if_transpose=True)
+    >>> asc.load_data(l1, p, product="910B", path="L1->L0A")[:4]
+    Array([ 0., 16., 32., 48.], dtype=float16)
+    """
+    return _call("load_data", src, params, swapped, **_options(locals()))
+
+
+def load_data_with_transpose(
+    src: Any,
+    params: Params,
+    *swapped: Any,
+    dst: Any = None,
+    dst_size: int | None = None,
+    src_offset: int = 0,
+    dst_offset: int = 0,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+) -> jax.Array:
+    """`LoadDataWithTranspose`: squares made of fractals, transposed, L1 to L0A or L0B.
+
+    Shapes, arguments, errors and gradient are `load_data`'s; `params` is
+    `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`.
+
+    Source: LoadDataWithTranspose; instructions.md, section 3.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> l1 = jnp.arange(256, dtype="bfloat16")
+    >>> p = asc.LoadData2dTransposeParams(repeat_times=1)
+    >>> asc.load_data_with_transpose(l1, p, product="910B", path="L1->L0B")[:3]
+    Array([0, 16, 32], dtype=bfloat16)
+    """
+    return _call("load_data_with_transpose", src, params, swapped, **_options(locals()))
+
+
+def data_copy(
+    src: Any,
+    params: Params,
+    *swapped: Any,
+    dst: Any = None,
+    dst_size: int | None = None,
+    src_offset: int = 0,
+    dst_offset: int = 0,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+) -> jax.Array:
+    """`DataCopy`: between GM and UB, with a change of layout on the way.
+
+    Shapes, arguments, errors and gradient are `load_data`'s; `params` is
+    `Nz2NdParamsFull` or `NdDmaParams`. Padding has no gradient.
+
+    Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> ub = jnp.arange(1, 1025)
+    >>> out = asc.data_copy(ub, asc.Nz2NdParamsFull(1, 32, 32, 1, 32, 32, 1))
+    >>> out[14:18].tolist()
+    [15, 16, 513, 514]
+    """
+    return _call("data_copy", src, params, swapped, **_options(locals()))
+
+
+_ARGUMENTS = ("src", "params", "swapped")
+
+
+def _options(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in arguments.items() if k not in _ARGUMENTS}
+
+
+def _call(
+    op: str,
+    src: Any,
+    params: Any,
+    swapped: tuple,
+    *,
+    dst: Any,
+    dst_size: int | None,
+    src_offset: int,
+    dst_offset: int,
+    dtype: Any,
+    **options: Any,
+) -> jax.Array:
+    check_params(op, src, params, swapped)
+    src_offset, dst_offset = offsets(op, src_offset, dst_offset)
+    source, kept, t, packed = _operands(params.instruction, src, dst, dtype)
+    sizes = _sizes(params.instruction, source, kept, dst_size, packed)
+    call = Call(params, src_offset, dst_offset)
+    move = _resolved((call,), *sizes, t, **options)
+    return _compiled(move, packed)(source, kept)
+
+
+@functools.lru_cache(maxsize=4096)
+def _resolved(calls, src_size, dst_size, dtype, **options) -> Move:
+    return Move.sequence(
+        calls, src_size=src_size, dst_size=dst_size, dtype=dtype, **options
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _compiled(move: Move, packed: bool) -> Callable[..., jax.Array]:
+    """The move as a compiled function of (src, dst)."""
+    if not packed:
+        return jitted(move.plan)
+    src_bytes, dst_bytes = -(-move.src_size // 2), -(-move.dst_size // 2)
+    plan = byte_plan(move.nest, src_bytes, dst_bytes)
+    if plan is not None:
+        return jitted(plan)
+    even = dataclasses.replace(move, src_size=2 * src_bytes, dst_size=2 * dst_bytes)
+    return jax.jit(functools.partial(run_nibbles, even.plan))
+
+
+def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
+    """Apply a `Move` to arrays, under a cached `jax.jit`.
+
+    Shapes: `src` (..., move.src_size), `dst` and the result (..., move.dst_size), in
+    elements; packed 4-bit buffers are uint8, half as long, rounded up.
+
+    Raises:
+      ParamError: arrays of another type than the move's.
+      BoundsError: arrays of other sizes than the move's.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.LoadData2DParams(start_index=1, repeat_times=1)
+    >>> move = asc.Move.of(p, dtype="float", src_size=256)
+    >>> asc.run_move(move, jnp.arange(256.0))[:2]
+    Array([128., 129.], dtype=float32)
+    """
+    who = move.calls[0].params.instruction
+    source, kept, _, packed = _operands(who, src, dst, move.type)
+    for field, array, size in (
+        ("src", source, move.src_size),
+        ("dst", kept, move.dst_size),
+    ):
+        length = size if not packed else -(-size // 2)
+        if array is not None and array.shape[-1] != length:
+            unit = "bytes, two elements each" if packed else "elements"
+            fix = "Make the move for this size, or pass the buffer it was made for."
+            rule = f"hold {length} ({unit}) in its last axis"
+            raise BoundsError(who, field, rule, array.shape[-1], fix)
+    return _compiled(move, packed)(source, kept)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sequence:
+    """Calls in order on one destination, as one map; made by `asc.sequence`."""
+
+    calls: tuple[Call, ...]
+    product: Any = None
+    path: str | None = None
+    dtype: Any = None
+    overlap: Overlap = "error"
+    behaviour: str = "documented"
+
+    def __call__(
+        self, src: Any, dst: Any = None, *, dst_size: int | None = None
+    ) -> jax.Array:
+        """What `dst` holds after all calls; shapes and errors as for `load_data`."""
+        who = self.calls[0].params.instruction
+        source, kept, t, packed = _operands(who, src, dst, self.dtype)
+        sizes = _sizes(who, source, kept, dst_size, packed)
+        move = _resolved(
+            self.calls,
+            *sizes,
+            t,
+            product=self.product,
+            path=self.path,
+            overlap=self.overlap,
+            behaviour=self.behaviour,
+        )
+        return _compiled(move, packed)(source, kept)
+
+
+def sequence(
+    calls: Iterable[Any],
+    *,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+) -> Sequence:
+    """A loop of calls on one destination, joined into one map.
+
+    Args:
+      calls: params, (params, src_offset) or (params, src_offset, dst_offset), offsets
+        in elements. A later call may overwrite what an earlier one wrote.
+      product, path, dtype, overlap, behaviour: as for `load_data`; `overlap` is about
+        two writes of one call.
+    Returns: a function of (src, dst=None, *, dst_size=None); shapes, errors and gradient
+      are `load_data`'s.
+    Source: instructions.md, Units.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.LoadData2DParams(repeat_times=2, src_stride=3)
+    >>> fill = asc.sequence([(p, i * 256, i * 512) for i in range(3)])
+    >>> fill(jnp.arange(1536, dtype="float16")).shape
+    (1536,)
+    """
+    made = []
+    for call in calls:
+        if not isinstance(call, Call):
+            params, *starts = call if isinstance(call, tuple) else (call,)
+            check_params(getattr(params, "op", "load_data"), None, params, ())
+            call = Call(params, *offsets("sequence", *(*starts, 0, 0)[:2]))
+        made.append(call)
+    if not made:
+        fix = "Pass params or (params, src_offset, dst_offset) tuples."
+        raise ParamError("sequence", "calls", "hold at least one call", "none", fix)
+    return Sequence(tuple(made), product, path, dtype, overlap, behaviour)
+
+
+# --- operands
+
+
+def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:
+    """Raise ParamError where `params` is not what the op takes, or arguments are
+    swapped."""
+    if swapped or isinstance(src, Params):
+        raise ParamError(
+            op,
+            "params",
+            "be the second argument, after src",
+            "arguments in Ascend C's order (dst, src, params)"
+            if swapped
+            else "params first",
+            f"Write asc.{op}(src, params, dst=dst).",
+        )
+    takes = [cls for cls in REGISTRY.values() if cls.op == op]
+    if not isinstance(params, tuple(takes)):
+        rule = f"be {' or '.join(cls.__name__ for cls in takes)}"
+        other = getattr(params, "op", None)
+        got = type(params).__name__
+        fix = f"Call asc.{other} for it." if other else "Make one of these first."
+        raise ParamError(op, "params", rule, got, fix)
+
+
+def offsets(who: str, src_offset: Any, dst_offset: Any) -> tuple[int, int]:
+    """Both offsets as Python ints."""
+    rule = "be an integer (elements)"
+    return (
+        static_int(who, "src_offset", src_offset, rule, "instructions.md, Units"),
+        static_int(who, "dst_offset", dst_offset, rule, "instructions.md, Units"),
+    )
+
+
+def _operands(
+    who: str, src: Any, dst: Any, dtype: Any
+) -> tuple[jax.Array, jax.Array | None, AscendType, bool]:
+    """Both operands as JAX arrays, their type, and whether they are packed."""
+    source = _array(who, "src", src)
+    t, packed = of_array(source.dtype, dtype, who)
+    if dst is None:
+        return source, None, t, packed
+    kept = _array(who, "dst", dst)
+    if kept.dtype != source.dtype:
+        fix = "Convert one of them: a move does not convert."
+        rule = f"have the type of src, {source.dtype}"
+        raise ParamError(who, "dst", rule, kept.dtype, fix, "Table 2, dst")
+    return source, kept, t, packed
+
+
+def _array(who: str, field: str, value: Any) -> jax.Array:
+    if isinstance(value, np.ndarray | np.generic):
+        held = next((t for t in TYPES.values() if t.jax == value.dtype.name), None)
+        if held is not None:
+            require_x64(held, who)
+    try:
+        array = jnp.asarray(value)
+    except TypeError:
+        array = None
+    if array is None or array.ndim == 0:
+        rule = "be an array whose last axis is the flat buffer"
+        fix = "Pass an array of shape (..., elements)."
+        raise ParamError(who, field, rule, f"{type(value).__name__}", fix)
+    if not isinstance(array, jax.core.Tracer) and len(array.sharding.device_set) > 1:
+        shard = array.sharding.shard_shape(array.shape)
+        if shard[-1] != array.shape[-1]:
+            raise SupportError(
+                who,
+                field,
+                "not be sharded along its last axis, the flat buffer",
+                f"shards of {shard[-1]} of {array.shape[-1]} elements",
+                "Shard leading (batch) axes instead.",
+            )
+    return array
+
+
+def _sizes(
+    who: str, src: jax.Array, dst: jax.Array | None, dst_size: Any, packed: bool
+) -> tuple[int, int | None]:
+    """Elements of both buffers; None for a destination of just what is written."""
+    each = 2 if packed else 1
+    given = None
+    if dst_size is not None:
+        rule = "be an integer (elements)"
+        given = static_int(who, "dst_size", dst_size, rule, "instructions.md, Units")
+    if dst is None:
+        return each * src.shape[-1], given
+    length = each * dst.shape[-1]
+    if given is not None and not length - each < given <= length:
+        rule = f"be the size of dst, {length} elements, where dst is given"
+        fix = "Leave dst_size out."
+        raise BoundsError(who, "dst_size", rule, given, fix)
+    return each * src.shape[-1], length

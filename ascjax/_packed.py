@@ -1,0 +1,68 @@
+"""Elements of 4 bits, two to a byte: the even one in the low nibble."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from ._lowering import Plan, lower_nest
+from ._nest import Coord, Loop, LoopNest
+from ._primitive import run
+
+
+def unpack(x: jax.Array) -> jax.Array:
+    """Bytes to nibbles: (..., n) -> (..., 2 n), uint8."""
+    pairs = jnp.stack([x & 15, x >> 4], axis=-1)
+    return pairs.reshape(*x.shape[:-1], 2 * x.shape[-1])
+
+
+def pack(x: jax.Array) -> jax.Array:
+    """Nibbles to bytes: (..., 2 n) -> (..., n), uint8."""
+    pairs = x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
+    return pairs[..., 0] | pairs[..., 1] << 4
+
+
+def byte_nest(nest: LoopNest) -> LoopNest | None:
+    """The nest of elements as one of bytes, where each byte moves whole.
+
+    That is where some loop walks neighbours on both sides, an even number of them, and
+    all other steps are even: a move without a transpose.
+    """
+    if any(coord.extent is not None for coord in nest.coords):
+        return None
+    start = nest.src_start + sum(coord.stride * coord.offset for coord in nest.coords)
+    steps = [
+        sum(coord.stride * coord.terms[k] for coord in nest.coords)
+        for k in range(len(nest.loops))
+    ]
+    loops, terms, paired = [], [], False
+    for loop, step in zip(nest.loops, steps, strict=True):
+        if loop.extent == 1:
+            continue
+        if not paired and (loop.dst_stride, step, loop.extent % 2) == (1, 1, 0):
+            paired = True
+            loop = dataclasses.replace(loop, extent=loop.extent // 2)
+        elif loop.dst_stride % 2 or step % 2:
+            return None
+        else:
+            loop = Loop(loop.name, loop.extent, loop.dst_stride // 2)
+            step //= 2
+        loops.append(loop)
+        terms.append(step)
+    if not paired or start % 2 or nest.dst_start % 2:
+        return None
+    coords = (Coord(tuple(terms), 1),)
+    return LoopNest(tuple(loops), coords, start // 2, nest.dst_start // 2)
+
+
+def byte_plan(nest: LoopNest | None, src_bytes: int, dst_bytes: int) -> Plan | None:
+    """A plan that moves packed bytes, where the nest allows it."""
+    whole = None if nest is None or nest.volume == 0 else byte_nest(nest)
+    return None if whole is None else lower_nest(whole, src_bytes, dst_bytes)
+
+
+def run_nibbles(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
+    """Apply a plan of elements to packed bytes, through one nibble a byte."""
+    return pack(run(plan, unpack(src), None if dst is None else unpack(dst)))

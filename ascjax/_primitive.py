@@ -1,0 +1,241 @@
+"""The one linear primitive: a plan applied to JAX arrays, with all of its rules.
+
+Four kinds close under differentiation. With P the copied part, K the kept part:
+
+    put  (src, dst) -> P src + K dst + padding
+    put0 (src)      -> P src + padding, the rest zero
+    keep (dst)      -> K dst
+    take (ct)       -> P' ct, from the destination back to the source
+
+A fill value makes `put` affine, so its jvp is written out: tangents are put, put0 or
+keep with a fill of zero. Lowering works on bit patterns, except take's sums.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ._compat import manual_axes, vary_over
+from ._errors import ParamError, SupportError
+from ._lowering import Plan
+from ._steps import Context
+from ._window import zeros
+
+move_p = Primitive("ascjax_move")
+
+
+def run(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
+    """Apply a plan: src lead + (src_size,), dst lead + (dst_size,) or None for zeros.
+
+    Leading axes broadcast. To be called while tracing; `jitted` is the cached form.
+    """
+    if dst is None:
+        return move_p.bind(src, plan=plan, kind="put0")
+    lead = jnp.broadcast_shapes(src.shape[:-1], dst.shape[:-1])
+    src = jnp.broadcast_to(src, (*lead, plan.src_size))
+    dst = jnp.broadcast_to(dst, (*lead, plan.dst_size))
+    axes = manual_axes(jax.typeof(src)) | manual_axes(jax.typeof(dst))
+    src, dst = vary_over(src, axes), vary_over(dst, axes)
+    return move_p.bind(src, dst, plan=plan, kind="put")
+
+
+@functools.lru_cache(maxsize=4096)
+def jitted(plan: Plan):
+    """The plan as a compiled function of (src, dst)."""
+
+    def ascjax_move(src, dst=None):
+        return run(plan, src, dst)
+
+    return jax.jit(ascjax_move)
+
+
+# --- types and shardings
+
+
+def _abstract_eval(*operands, plan: Plan, kind: str):
+    size = plan.src_size if kind == "take" else plan.dst_size
+    x = operands[0]
+    spec = tuple(x.sharding.spec)
+    if any(len(y.sharding.spec) == y.ndim and y.sharding.spec[-1] for y in operands):
+        raise SupportError(
+            "ascjax",
+            "src and dst",
+            "not be sharded along their last axis, the flat buffer",
+            f"the sharding {x.sharding.spec}",
+            "Shard leading (batch) axes instead.",
+        )
+    sharding = x.sharding.update(spec=(*spec[: x.ndim - 1], None))
+    return x.update(shape=(*x.shape[:-1], size), sharding=sharding, weak_type=False)
+
+
+move_p.def_abstract_eval(_abstract_eval)
+
+
+@functools.lru_cache(maxsize=4096)
+def _impl(plan: Plan, kind: str):
+    return jax.jit(lambda *operands: move_p.bind(*operands, plan=plan, kind=kind))
+
+
+move_p.def_impl(lambda *operands, plan, kind: _impl(plan, kind)(*operands))
+
+
+# --- derivatives and batches
+
+
+@functools.lru_cache(maxsize=4096)
+def _without_fill(plan: Plan) -> Plan:
+    return dataclasses.replace(plan, fills=(0,) * len(plan.fills))
+
+
+def _jvp(primals, tangents, *, plan: Plan, kind: str):
+    out = move_p.bind(*primals, plan=plan, kind=kind)
+    linear = _without_fill(plan)
+    live = [type(t) is not ad.Zero for t in tangents]
+    if not any(live):
+        return out, ad.Zero.from_primal_value(out)
+    if jax.typeof(out).dtype == jnp.float8_e8m0fnu:
+        raise ParamError(
+            "ascjax",
+            "dtype",
+            "have a zero and a sign to be differentiated",
+            "float8_e8m0fnu",
+            "Differentiate a wider type, or stop the gradient before the move.",
+        )
+    if kind == "put" and not all(live):
+        kind = "put0" if live[0] else "keep"
+    moving = [t for t in tangents if type(t) is not ad.Zero]
+    return out, move_p.bind(*moving, plan=linear, kind=kind)
+
+
+ad.primitive_jvps[move_p] = _jvp
+
+
+def _transpose(ct, *operands, plan: Plan, kind: str):
+    linear = _without_fill(plan)
+    back = {"put": ("take", "keep"), "put0": ("take",), "keep": ("keep",)}
+    cotangents = []
+    for operand, kind_back in zip(operands, back.get(kind, ("put0",)), strict=True):
+        if not ad.is_undefined_primal(operand):
+            cotangents.append(None)
+        elif type(ct) is ad.Zero:
+            cotangents.append(ad.Zero(operand.aval))
+        else:
+            cotangents.append(move_p.bind(ct, plan=linear, kind=kind_back))
+    return cotangents
+
+
+ad.primitive_transposes[move_p] = _transpose
+
+
+def _batch(operands, dims, *, plan: Plan, kind: str):
+    size = next(
+        x.shape[d]
+        for x, d in zip(operands, dims, strict=True)
+        if d is not batching.not_mapped
+    )
+    front = [
+        jnp.broadcast_to(x, (size, *x.shape))
+        if d is batching.not_mapped
+        else jnp.moveaxis(x, d, 0)
+        for x, d in zip(operands, dims, strict=True)
+    ]
+    return move_p.bind(*front, plan=plan, kind=kind), 0
+
+
+batching.primitive_batchers[move_p] = _batch
+
+
+# --- lowering
+
+
+def _bits_type(dtype: Any) -> Any:
+    """The unsigned integers that carry a type; the type itself where none can."""
+    if dtype == jnp.bool_ or jnp.issubdtype(dtype, jnp.complexfloating):
+        return dtype
+    bits = _width(dtype)
+    return jnp.dtype(f"uint{8 if bits == 4 else bits}")
+
+
+def _width(dtype: Any) -> int:
+    name = jnp.dtype(dtype).name
+    return 4 if name.startswith(("int4", "uint4", "float4")) else dtype.itemsize * 8
+
+
+def _to_bits(x: jax.Array) -> jax.Array:
+    target = _bits_type(x.dtype)
+    if x.dtype == target:
+        return x
+    if _width(x.dtype) == 4:
+        return jax.lax.bitcast_convert_type(x, jnp.uint4).astype(target)
+    return jax.lax.bitcast_convert_type(x, target)
+
+
+def _from_bits(x: jax.Array, dtype: Any) -> jax.Array:
+    if x.dtype == dtype:
+        return x
+    if _width(dtype) == 4:
+        x = x.astype(jnp.uint4)
+    return x if x.dtype == dtype else jax.lax.bitcast_convert_type(x, dtype)
+
+
+def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Array:
+    """A plan on arrays: what the primitive means."""
+    x = operands[0]
+    lead = x.ndim - 1
+    if plan.last is None:
+        if kind in ("put", "keep"):
+            return operands[-1]
+        size = plan.src_size if kind == "take" else plan.dst_size
+        return zeros((*x.shape[:-1], size), x)
+    if kind == "take":
+        return _take(x, plan, lead, fence)
+    dtype = x.dtype
+    if plan.rewrites or _width(dtype) == 4:
+        operands = tuple(map(_to_bits, operands))
+    x = operands[0]
+    context = Context(_fills(plan, x.dtype), fence)
+    if kind == "keep":
+        return _from_bits(plan.last.keep(x, lead, context), dtype)
+    for step in plan.steps[:-1]:
+        x = step.forward(x, lead, context)
+    dst = operands[1] if kind == "put" else None
+    return _from_bits(plan.last.write(x, dst, lead, context), dtype)
+
+
+def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
+    dtype = x.dtype
+    narrow = _width(dtype) == 4
+    for step in reversed(plan.steps):
+        if step.sums:
+            x = _from_bits(x, dtype)
+        elif narrow or step.rewrites_back:
+            x = _to_bits(x)
+        x = step.backward(x, lead, Context((), fence))
+    return _from_bits(x, dtype)
+
+
+def _fills(plan: Plan, dtype: Any) -> tuple[np.ndarray, ...]:
+    """The padding values as elements of `dtype`, bit for bit."""
+    if dtype == jnp.bool_ or jnp.issubdtype(dtype, jnp.complexfloating):
+        return tuple(np.asarray(bits, dtype) for bits in plan.fills)
+    width = dtype.itemsize * 8
+    return tuple(
+        np.asarray(bits % (1 << width), f"uint{width}").view(dtype)
+        for bits in plan.fills
+    )
+
+
+for _platform, _fence in ((None, False), ("cpu", True)):
+    mlir.register_lowering(
+        move_p,
+        mlir.lower_fun(functools.partial(_apply, fence=_fence), multiple_results=False),
+        platform=_platform,
+    )

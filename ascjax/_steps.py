@@ -1,0 +1,418 @@
+"""The steps that a `Plan` is made of: small frozen values, each with its transpose.
+
+A step works on the axes behind `lead` leading ones. `forward` may move bit patterns
+only (no arithmetic); `backward` is its transpose. Where a step is not safe for the
+signalling NaNs of narrow floats, `rewrites` says so, and the plan carries bits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._nest import FILL, KEEP
+from ._window import Dims, Window, reshape, span, zeros
+
+# A row's transpose sums this many rows at most by gathers; beyond it scatters.
+_GATHER_LIMIT = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """What a step needs to know beyond its own fields: padding and the target."""
+
+    fills: tuple[np.ndarray, ...]
+    fence: bool
+
+
+def widened(x: jax.Array) -> jax.Array:
+    """`x` in the type that sums of it are accumulated in."""
+    narrow = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4
+    return x.astype(jnp.float32) if narrow else x
+
+
+def add_up(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.Array:
+    """A sum that narrow floats accumulate in float32."""
+    return widened(x).sum(axes, keepdims=keepdims).astype(x.dtype)
+
+
+class Step:
+    """One step of a plan."""
+
+    rewrites = False  # forward is not safe for signalling NaNs
+    rewrites_back = False  # backward is not
+    sums = False  # backward adds elements up
+
+    def forward(self, x: jax.Array, lead: int, context: Context) -> jax.Array:
+        """Move `x`."""
+        raise NotImplementedError
+
+    def backward(self, x: jax.Array, lead: int, context: Context) -> jax.Array:
+        """The transpose of `forward`."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Read(Step):
+    """Cut a box out of the flat source: (size,) -> extents."""
+
+    window: Window
+
+    @property
+    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.window.pads
+
+    @property
+    def rewrites_back(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.window.dense
+
+    def forward(self, x, lead, context):
+        return self.window.extract(x, context.fence and self._fence(x))
+
+    def backward(self, x, lead, context):
+        return self.window.place(x, None, context.fence)
+
+    def _fence(self, x: jax.Array) -> bool:
+        run = 1
+        for extent, stride in reversed(self.window.dims):
+            if stride != run:
+                break
+            run *= extent
+        return run == 1 or run * x.dtype.itemsize >= 256
+
+    def __str__(self) -> str:
+        return f"read      {_box(self.window.start, self.window.dims)} of src"
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadRows(Step):
+    """Gather windows that overlap: (size,) -> loose extents + extents.
+
+    `loose` are the loops whose windows overlap or interleave; `dims` is the box that is
+    cut from each, out of `span(dims)` contiguous elements.
+    """
+
+    size: int
+    start: int
+    loose: Dims
+    dims: Dims
+    sums = True
+
+    @property
+    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Window(span(self.dims), 0, self.dims).pads
+
+    def forward(self, x, lead, context):
+        length = span(self.dims)
+        shape = tuple(extent for extent, _ in self.loose)
+        starts = jnp.full(shape, self.start, jnp.int32)
+        for axis, (_, stride) in enumerate(self.loose):
+            starts += stride * jax.lax.broadcasted_iota(jnp.int32, shape, axis)
+        batch = x.shape[:lead]
+        rows = jax.lax.gather(
+            x,
+            starts[..., None],
+            jax.lax.GatherDimensionNumbers(
+                offset_dims=(*range(lead), lead + len(shape)),
+                collapsed_slice_dims=(),
+                start_index_map=(lead,),
+            ),
+            slice_sizes=(*batch, length),
+            mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+        )
+        return Window(length, 0, self.dims).extract(rows, False)
+
+    def backward(self, x, lead, context):
+        wide = widened(x)
+        like = jax.ShapeDtypeStruct((*x.shape[:lead], self.size), wide.dtype)
+
+        def forward(y):
+            return self.forward(y, lead, context)
+
+        return jax.linear_transpose(forward, like)(wide)[0].astype(x.dtype)
+
+    def __str__(self) -> str:
+        rows = " x ".join(f"{n} every {s}" for n, s in self.loose)
+        return f"gather    windows of {span(self.dims)} from {self.start}, {rows}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Flip(Step):
+    """Reverse axes: strides that walk backwards."""
+
+    axes: tuple[int, ...]
+
+    def forward(self, x, lead, context):
+        return jax.lax.rev(x, [lead + axis for axis in self.axes])
+
+    backward = forward
+
+    def __str__(self) -> str:
+        return f"reverse   axes {self.axes}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pad(Step):
+    """Constant padding: (before, after) on each axis."""
+
+    widths: tuple[tuple[int, int], ...]
+    rewrites = True
+
+    def forward(self, x, lead, context):
+        shape = list(x.shape)
+        for axis, (before, after) in enumerate(self.widths, lead):
+            shape[axis] += before + after
+        filled = jax.lax.full_like(x, context.fills[0], shape=tuple(shape))
+        starts = [0] * lead + [before for before, _ in self.widths]
+        return jax.lax.dynamic_update_slice(filled, x, starts)
+
+    def backward(self, x, lead, context):
+        for axis, (before, after) in enumerate(self.widths, lead):
+            x = jax.lax.slice_in_dim(x, before, x.shape[axis] - after, axis=axis)
+        return x
+
+    def __str__(self) -> str:
+        return f"pad       {_widths(self.widths)} with the constant"
+
+
+@dataclasses.dataclass(frozen=True)
+class Edge(Step):
+    """Padding with the nearest element: (before, after) on each axis."""
+
+    widths: tuple[tuple[int, int], ...]
+    rewrites = True
+    sums = True
+
+    def forward(self, x, lead, context):
+        return jnp.pad(x, [(0, 0)] * lead + list(self.widths), mode="edge")
+
+    def backward(self, x, lead, context):
+        for axis, (before, after) in enumerate(self.widths, lead):
+            inner = x.shape[axis] - before - after
+            if before or after:
+                cut = functools.partial(jax.lax.slice_in_dim, x, axis=axis)
+                if inner == 1:
+                    x = add_up(x, (axis,), keepdims=True)
+                    continue
+                first = add_up(cut(0, before + 1), (axis,), keepdims=True)
+                last = add_up(cut(before + inner - 1, None), (axis,), keepdims=True)
+                middle = cut(before + 1, before + inner - 1)
+                x = jnp.concatenate([first, middle, last], axis=axis)
+        return x
+
+    def __str__(self) -> str:
+        return f"pad       {_widths(self.widths)} with the nearest element"
+
+
+@dataclasses.dataclass(frozen=True)
+class Split(Step):
+    """Split axes into loops: `before` and `after` are the shapes."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def forward(self, x, lead, context):
+        return x.reshape(x.shape[:lead] + self.after)
+
+    def backward(self, x, lead, context):
+        return reshape(x, x.shape[:lead] + self.before, context.fence)
+
+    def __str__(self) -> str:
+        return f"split     {_times(self.before)} into {_times(self.after)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Permute(Step):
+    """Transpose: axis k of the result is axis `order[k]`."""
+
+    order: tuple[int, ...]
+
+    def forward(self, x, lead, context):
+        return x.transpose((*range(lead), *(lead + axis for axis in self.order)))
+
+    def backward(self, x, lead, context):
+        back = np.argsort(self.order)
+        return x.transpose((*range(lead), *(lead + int(axis) for axis in back)))
+
+    def __str__(self) -> str:
+        return f"transpose {self.order}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Repeat(Step):
+    """Broadcast: new axes of the result `shape` at `axes`, each a repeat."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    rewrites = True
+    sums = True
+
+    def forward(self, x, lead, context):
+        kept = [k for k in range(len(self.shape)) if k not in self.axes]
+        where = (*range(lead), *(lead + k for k in kept))
+        return jax.lax.broadcast_in_dim(x, x.shape[:lead] + self.shape, where)
+
+    def backward(self, x, lead, context):
+        return add_up(x, tuple(lead + axis for axis in self.axes))
+
+    def __str__(self) -> str:
+        return f"repeat    axes {self.axes} of {_times(self.shape)}"
+
+
+class Last(Step):
+    """A plan's last step: it writes into the destination, and can read back from it."""
+
+    def write(self, x, dst, lead: int, context: Context) -> jax.Array:
+        """What the destination holds after; `dst` None is zeros."""
+        raise NotImplementedError
+
+    def keep(self, dst, lead: int, context: Context) -> jax.Array:
+        """`dst` with zeros where the step writes."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Write(Last):
+    """Place a box in the flat destination: extents -> (size,)."""
+
+    window: Window
+
+    @property
+    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.window.dense
+
+    @property
+    def rewrites_back(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.window.pads
+
+    def write(self, x, dst, lead, context):
+        return self.window.place(x, dst, context.fence)
+
+    def keep(self, dst, lead, context):
+        shape = dst.shape[:lead] + self.window.extents
+        return self.window.place(zeros(shape, dst), dst, context.fence)
+
+    def backward(self, x, lead, context):
+        return self.window.extract(x, context.fence)
+
+    def __str__(self) -> str:
+        gaps = "" if self.window.dense else ", the rest kept"
+        return f"write     {_box(self.window.start, self.window.dims)} of dst{gaps}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """An int32 table that compares and hashes by content."""
+
+    data: np.ndarray
+
+    @functools.cached_property
+    def _key(self) -> bytes:
+        return self.data.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gather(Last):
+    """An irregular map, in rows of `row` elements.
+
+    `index` holds, for each destination row, the source row, KEEP or a FILL code; rows
+    of the destination beyond it are kept.
+    """
+
+    index: Rows
+    row: int
+    src_size: int
+    dst_size: int
+    rewrites = True
+    rewrites_back = True
+
+    @property
+    def sums(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._inverse.shape[1] > 1
+
+    @functools.cached_property
+    def _inverse(self) -> np.ndarray:
+        """For each source row, the destination rows it lands in; -1 where fewer."""
+        index = self.index.data
+        taken = np.flatnonzero(index >= 0)
+        if taken.size == 0:
+            return np.full((0, 1), -1, np.int32)
+        order = taken[np.argsort(index[taken], kind="stable")]
+        rows = index[order]
+        place = np.arange(rows.size) - np.searchsorted(rows, rows)
+        back = np.full((int(rows[-1]) + 1, int(place.max()) + 1), -1, np.int32)
+        back[rows, place] = order
+        return back
+
+    def _rows(self, x: jax.Array, count: int) -> jax.Array:
+        cut = jax.lax.slice_in_dim(x, 0, count * self.row, axis=-1)
+        return cut.reshape(*x.shape[:-1], count, self.row)
+
+    def write(self, x, dst, lead, context):
+        index = self.index.data
+        count = int(index.max()) + 1
+        if count > 0:
+            rows = jnp.take(self._rows(x, count), index.clip(0), axis=-2, mode="clip")
+        else:
+            rows = zeros((*x.shape[:-1], index.size, self.row), x)
+        if dst is None:
+            dst = zeros((*x.shape[:-1], self.dst_size), x)
+        if (index < 0).any():
+            code = jnp.asarray(index)[:, None]
+            kept = self._rows(dst, index.size)
+            rows = jnp.where(code == KEEP, kept, rows)
+            for k, fill in enumerate(context.fills):
+                rows = jnp.where(code == FILL - k, jnp.asarray(fill, x.dtype), rows)
+        flat = rows.reshape(*rows.shape[:-2], index.size * self.row)
+        rest = jax.lax.slice_in_dim(dst, flat.shape[-1], None, axis=-1)
+        return jnp.concatenate([flat, rest], axis=-1)
+
+    def keep(self, dst, lead, context):
+        written = np.repeat(self.index.data != KEEP, self.row)
+        written = np.pad(written, (0, self.dst_size - written.size))
+        return jnp.where(jnp.asarray(written), zeros(dst.shape, dst), dst)
+
+    def backward(self, x, lead, context):
+        back = self._inverse
+        rows = self._rows(x, self.index.data.size)
+        if back.shape[1] > _GATHER_LIMIT:
+            index = self.index.data
+            rows = widened(rows)
+            total = zeros((*x.shape[:lead], back.shape[0], self.row), rows)
+            total = total.at[..., index[index >= 0], :].add(rows[..., index >= 0, :])
+            total = total.astype(x.dtype)
+        else:
+            taken = jnp.take(rows, back.clip(0), axis=-2, mode="clip")
+            there = jnp.asarray(back >= 0)[..., None]
+            taken = jnp.where(there, taken, zeros(taken.shape, taken))
+            total = add_up(taken, (lead + 1,)) if self.sums else taken[..., 0, :]
+        flat = total.reshape(*x.shape[:lead], back.shape[0] * self.row)
+        rest = zeros((*x.shape[:lead], self.src_size - flat.shape[-1]), x)
+        return jnp.concatenate([flat, rest], axis=-1)
+
+    def __str__(self) -> str:
+        return f"gather    {self.index.data.size} rows of {self.row} by an index"
+
+
+def _box(start: int, dims: Dims) -> str:
+    axes = " x ".join(f"{n} every {s}" for n, s in dims) or "1"
+    return f"{axes} from {start}"
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _widths(widths: tuple[tuple[int, int], ...]) -> str:
+    return ", ".join(f"{before}+{after}" for before, after in widths)

@@ -1,0 +1,148 @@
+"""Equinox modules: one call of an instruction on one product, all of it static."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import equinox as eqx
+import jax
+
+from .._dtypes import ascend_type
+from .._move import Call, Move, Overlap
+from .._ops import check_params, offsets, run_move
+from ..instr import Params
+
+
+class _MoveModule(eqx.Module):
+    """A checked call as a module; see the subclasses."""
+
+    op: ClassVar[str]
+    move: Move = eqx.field(static=True)
+
+    def __init__(
+        self,
+        params: Params,
+        *,
+        dtype: Any,
+        src_size: int,
+        dst_size: int | None = None,
+        src_offset: int = 0,
+        dst_offset: int = 0,
+        product: Any = None,
+        path: str | None = None,
+        overlap: Overlap = "error",
+        behaviour: str = "documented",
+    ):
+        check_params(self.op, None, params, ())
+        self.move = Move.sequence(
+            (Call(params, *offsets(self.op, src_offset, dst_offset)),),
+            src_size=src_size,
+            dst_size=dst_size,
+            product=product,
+            path=path,
+            dtype=ascend_type(dtype),
+            overlap=overlap,
+            behaviour=behaviour,
+        )
+
+    @property
+    def params(self) -> Params:
+        """The instruction's params."""
+        return self.move.calls[0].params
+
+    def __call__(
+        self, src: Any, dst: Any = None, *, key: jax.Array | None = None
+    ) -> jax.Array:
+        """What the destination holds after the move.
+
+        Shapes: `src` (..., src_size); `dst`, like the result, (..., dst_size), in
+        elements, None for zero bits. `key` is ignored: `eqx.nn.Sequential` passes one.
+        """
+        return run_move(self.move, src, dst)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: params, product, path, type, sizes and offsets.
+
+        Equinox's leaf serialisation writes nothing for a move, whose fields are all
+        static; this does.
+        """
+        move, call = self.move, self.move.calls[0]
+        return {
+            **call.params.to_dict(),
+            "product": move.product.key if move.product else None,
+            "path": move.path,
+            "dtype": move.type.name,
+            "src_size": move.src_size,
+            "dst_size": move.dst_size,
+            "src_offset": call.src_offset,
+            "dst_offset": call.dst_offset,
+            "overlap": move.overlap,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The module that `to_dict` described."""
+        rest = {k: v for k, v in data.items() if k not in ("instruction", "fields")}
+        return cls(Params.from_dict(data), **rest)
+
+
+class LoadData(_MoveModule):
+    """`asc.load_data` as a module, checked when it is built.
+
+    Args:
+      params: `LoadData2DParams` or `LoadData2DParamsV2`.
+      dtype: the Ascend C type, or the JAX type of the same values.
+      src_size, dst_size: buffer sizes in elements; `dst_size` None is the span written.
+      src_offset, dst_offset: where the operands start, in elements.
+      product, path, overlap, behaviour: as for `asc.load_data`.
+    Shapes: `module(src, dst=None)` takes (..., src_size) and (..., dst_size).
+    Raises: as `asc.load_data`, when the module is built.
+    Gradient: as `asc.load_data`; the module itself has no leaves to train.
+    Source: Load2D; instructions.md, sections 1 and 2.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.LoadData2DParams(repeat_times=5, src_stride=3)
+    >>> load = asc.nn.LoadData(p, product=asc.ATLAS_A2, path="A1->A2", dtype="half",
+    ...                        src_size=3840)
+    >>> load(jnp.zeros((2, 3840), "float16")).shape
+    (2, 1280)
+    """
+
+    op = "load_data"
+
+
+class LoadDataWithTranspose(_MoveModule):
+    """`asc.load_data_with_transpose` as a module, checked when it is built.
+
+    Arguments, shapes, errors and gradient are `asc.nn.LoadData`'s; `params` is
+    `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`.
+
+    Source: LoadDataWithTranspose; instructions.md, section 3.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.LoadData2dTransposeParams(repeat_times=2, src_stride=1)
+    >>> move = asc.nn.LoadDataWithTranspose(p, dtype="half", src_size=512)
+    >>> move(jnp.arange(512, dtype="float16"))[:3]
+    Array([ 0., 16., 32.], dtype=float16)
+    """
+
+    op = "load_data_with_transpose"
+
+
+class DataCopy(_MoveModule):
+    """`asc.data_copy` as a module, checked when it is built.
+
+    Arguments, shapes, errors and gradient are `asc.nn.LoadData`'s; `params` is
+    `Nz2NdParamsFull` or `NdDmaParams`.
+
+    Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.Nz2NdParamsFull(1, 2, 32, 1, 2, 32, 1)
+    >>> move = asc.nn.DataCopy(p, dtype="float", src_size=64)
+    >>> move(jnp.arange(64.0))[14:18]
+    Array([14., 15., 32., 33.], dtype=float32)
+    """
+
+    op = "data_copy"
