@@ -11,12 +11,12 @@ from ._errors import OverlapError as OverlapError
 from ._errors import ParamError as ParamError
 from ._errors import SupportError as SupportError
 from ._index_map import IndexMap as IndexMap
+from ._lowering import Plan as Plan
 from ._move import Call as Call
 from ._move import Move as Move
 from ._nest import Coord as Coord
 from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
-from ._lowering import Plan as Plan
 from ._ops import Sequence as Sequence
 from ._ops import data_copy as data_copy
 from ._ops import load_data as load_data

@@ -117,7 +117,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
 
 
 def _round(number: Any, name: str | None) -> int | None:
-    """The bits of the nearest value of a float type, None where a finite one is lost."""
+    """The bits of the nearest value of a float type; None where a finite one is lost."""
     if abs(number) > sys.float_info.max and not math.isinf(number):
         return None
     with np.errstate(all="ignore"):

@@ -21,9 +21,9 @@ class IndexMap:
     """A move as one int32 for each destination element.
 
     Attributes:
-      index: shape (dst_size,), read-only: the source element that lands there, KEEP (-1)
-        where nothing is written, FILL (-2) where padding is; FILL - k for a k-th other
-        padding value.
+      index: shape (dst_size,), read-only: the source element that lands there, KEEP
+        (-1) where nothing is written, FILL (-2) where padding is; FILL - k for a k-th
+        other padding value.
       src_size: elements of the source.
 
     Two maps are equal where their indices and source sizes are.
@@ -47,7 +47,7 @@ class IndexMap:
         """The map of a nest, the later of two writes winning.
 
         Raises:
-          BoundsError: for a read outside [0, src_size) or a write outside [0, dst_size).
+          BoundsError: for a read outside the source or a write outside the destination.
         """
         check_bounds(nest, src_size, dst_size, "IndexMap", None)
         index = np.full(dst_size, KEEP, np.int32)
@@ -159,7 +159,7 @@ def check_bounds(
         ("src", src_size, nest.src_range()),
         ("dst", dst_size, nest.dst_range()),
     ):
-        if span is None or (0 <= span[0] and span[1] < size):
+        if span is None or (span[0] >= 0 and span[1] < size):
             continue
         verb = "reads" if field == "src" else "writes"
         raise BoundsError(

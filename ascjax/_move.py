@@ -22,14 +22,14 @@ from .instr import Params, Site
 
 Overlap = Literal["error", "last"]
 
-# Bytes that an operand's start must be a multiple of, by buffer (instructions.md, Units).
+# Bytes that an operand's start is a multiple of, by buffer (instructions.md, Units).
 _SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32}
 _DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
 
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One call of an instruction: its params and where its operands start (elements)."""
+    """One call: params, and where its operands start, in elements."""
 
     params: Params
     src_offset: int = 0
@@ -127,7 +127,7 @@ class Move:
                 "behaviour",
                 "be 'documented'",
                 "'as_built'",
-                "What chips do instead of the documents is planned for a later release.",
+                "What chips do instead of the documents comes in a later release.",
                 "errata.md, As built",
             )
         check_option(who, "behaviour", behaviour, ("documented",))
@@ -173,7 +173,7 @@ class Move:
 
     @functools.cached_property
     def fills(self) -> tuple[int, ...]:
-        """The bits of the paddings, without repeats: FILL is the first, FILL - 1 next."""
+        """The bits of the paddings, each once: FILL stands for the first, FILL - 1 next."""
         return tuple(dict.fromkeys(self.fills_by_call))
 
     @functools.cached_property

@@ -34,9 +34,9 @@ class Loop:
 
 @dataclasses.dataclass(frozen=True)
 class Coord:
-    """One source coordinate: `offset + sum(terms[k] * loop k)`, `stride` elements a step.
+    """One source coordinate: `offset + sum(terms[k] * loop k)`.
 
-    `extent` None means that no iteration can be outside.
+    One step of it is `stride` elements. `extent` None means that no iteration can be outside.
     """
 
     terms: tuple[int, ...]
@@ -190,7 +190,7 @@ class LoopNest:
 
     @staticmethod
     def stack(nests: Sequence[LoopNest]) -> LoopNest | None:
-        """One nest that runs `nests` in order, where they differ by equal steps only."""
+        """One nest that runs `nests` in order, where they differ by equal steps."""
         first = nests[0]
         if len(nests) == 1:
             return first

@@ -1,4 +1,4 @@
-"""What every instruction's params class shares: fields with ranges, and the registry."""
+"""What the params classes share: fields with ranges, checks, the registry."""
 
 from __future__ import annotations
 

@@ -65,7 +65,8 @@ class LoadData2dTransposeParams(Params):
       repeat_times: squares to move, [0, 255]; 0 makes a NOP.
       src_stride: squares from the start of one to the start of the next, [0, 65535].
       dst_gap: fractals from the end of a square's first fractal to the start of the
-        next square's first, [0, 65535]: packed is 0 for 16 bits, 1 for 8 and 32, 3 for 4.
+        next square's first, [0, 65535]: packed is 0 for 16 bits, 1 for 8 and 32 bits,
+        3 for 4 bits.
       dst_frac_gap: fractals from the end of one fractal of a square to the start of its
         next, [0, 65535]; no effect for 16 bits.
       addr_mode: 0 adds `src_stride` each iteration, 1 subtracts it.

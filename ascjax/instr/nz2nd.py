@@ -10,8 +10,9 @@ from ._params import Params, Site, integer
 
 _B16 = "int16_t uint16_t int32_t uint32_t half"
 _ALL = (
-    "bool int8_t uint8_t hifloat8_t fp8_e5m2_t fp8_e4m3fn_t fp8_e8m0_t int16_t uint16_t "
-    "half bfloat16_t int32_t uint32_t float complex32 int64_t uint64_t double complex64"
+    "bool int8_t uint8_t hifloat8_t fp8_e5m2_t fp8_e4m3fn_t fp8_e8m0_t int16_t "
+    "uint16_t half bfloat16_t int32_t uint32_t float complex32 int64_t uint64_t double "
+    "complex64"
 )
 
 
