@@ -6,7 +6,16 @@ import functools
 from typing import Any
 
 import jax
+import jax.dtypes
 from jax.experimental.xla_metadata import set_xla_metadata
+from jax.interpreters import batching
+
+not_mapped = getattr(batching, "not_mapped", None)
+
+
+def x64_enabled() -> bool:
+    """Whether 64-bit types stay 64 bits wide."""
+    return jax.dtypes.canonicalize_dtype("int64").itemsize == 8
 
 
 @functools.lru_cache(maxsize=4096)
@@ -20,7 +29,8 @@ def fenced_reshape(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     Fused with a transpose, a reshape that merges axes becomes a scalar loop full of
     divisions; as a call around a bitcast it is free.
     """
-    return set_xla_metadata(_reshape(tuple(shape))(x), inlineable="false")
+    flat: Any = set_xla_metadata(_reshape(tuple(shape))(x), inlineable="false")
+    return flat
 
 
 def manual_axes(aval: Any) -> frozenset:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax
 import numpy as np
 
+from ._compat import x64_enabled
 from ._errors import ParamError
 
 
@@ -158,7 +158,7 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
 
 def require_x64(t: AscendType, who: str) -> None:
     """Refuse a 64-bit integer or float where JAX would silently make it 32 bits."""
-    if t.bits == 64 and t.jax != "complex64" and not jax.config.jax_enable_x64:
+    if t.bits == 64 and t.jax != "complex64" and not x64_enabled():
         raise ParamError(
             who,
             "dtype",

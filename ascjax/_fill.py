@@ -104,7 +104,7 @@ def fill_bits(constant: Constant, t: AscendType, who: str, source: str) -> int:
         low, high = (0, 1) if t.jax == "bool" else _limits(dtype)
         if number != number or number not in range(low, high + 1):
             refuse(f"be an integer in [{low}, {high}] for {t}", "Choose one that fits.")
-        return int(number) % (1 << t.bits)
+        return int(number.real) % (1 << t.bits)
     bits = _round(number, t.jax)
     if bits is None:
         refuse(f"be finite in {t} ({t.bits} bits)", "Choose a value that fits.")
@@ -117,7 +117,7 @@ def _limits(dtype: Any) -> tuple[int, int]:
 
 
 def _round(number: Any, name: str | None) -> int | None:
-    """The bits of the nearest value of a float type; None where a finite one is lost."""
+    """The bits of the nearest value; None where a finite one would be lost."""
     if abs(number) > sys.float_info.max and not math.isinf(number):
         return None
     with np.errstate(all="ignore"):

@@ -173,7 +173,7 @@ class Move:
 
     @functools.cached_property
     def fills(self) -> tuple[int, ...]:
-        """The bits of the paddings, each once: FILL stands for the first, FILL - 1 next."""
+        """The bits of the paddings, each once: FILL is the first, FILL - 1 the next."""
         return tuple(dict.fromkeys(self.fills_by_call))
 
     @functools.cached_property

@@ -36,7 +36,8 @@ class Loop:
 class Coord:
     """One source coordinate: `offset + sum(terms[k] * loop k)`.
 
-    One step of it is `stride` elements. `extent` None means that no iteration can be outside.
+    One step of it is `stride` elements. `extent` None means that no iteration can be
+    outside.
     """
 
     terms: tuple[int, ...]

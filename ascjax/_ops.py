@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from ._dtypes import TYPES, AscendType, of_array, require_x64
 from ._errors import BoundsError, ParamError, SupportError
@@ -254,8 +255,8 @@ def sequence(
         in elements. A later call may overwrite what an earlier one wrote.
       product, path, dtype, overlap, behaviour: as for `load_data`; `overlap` is about
         two writes of one call.
-    Returns: a function of (src, dst=None, *, dst_size=None); shapes, errors and gradient
-      are `load_data`'s.
+    Returns: a function of (src, dst=None, *, dst_size=None); shapes, errors and
+      gradient are `load_data`'s.
     Source: instructions.md, Units.
 
     >>> import ascjax as asc, jax.numpy as jnp
@@ -340,7 +341,7 @@ def _array(who: str, field: str, value: Any) -> jax.Array:
         rule = "be an array whose last axis is the flat buffer"
         fix = "Pass an array of shape (..., elements)."
         raise ParamError(who, field, rule, f"{type(value).__name__}", fix)
-    if not isinstance(array, jax.core.Tracer) and len(array.sharding.device_set) > 1:
+    if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
         shard = array.sharding.shard_shape(array.shape)
         if shard[-1] != array.shape[-1]:
             raise SupportError(

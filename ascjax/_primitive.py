@@ -23,7 +23,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._compat import manual_axes, vary_over
+from ._compat import manual_axes, not_mapped, vary_over
 from ._errors import ParamError, SupportError
 from ._lowering import Plan
 from ._steps import Context
@@ -100,7 +100,7 @@ def _jvp(primals, tangents, *, plan: Plan, kind: str):
     linear = _without_fill(plan)
     live = [type(t) is not ad.Zero for t in tangents]
     if not any(live):
-        return out, ad.Zero.from_primal_value(out)
+        return out, ad.Zero(jax.typeof(out).to_tangent_aval())
     if jax.typeof(out).dtype == jnp.float8_e8m0fnu:
         raise ParamError(
             "ascjax",
@@ -137,13 +137,11 @@ ad.primitive_transposes[move_p] = _transpose
 
 def _batch(operands, dims, *, plan: Plan, kind: str):
     size = next(
-        x.shape[d]
-        for x, d in zip(operands, dims, strict=True)
-        if d is not batching.not_mapped
+        x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not not_mapped
     )
     front = [
         jnp.broadcast_to(x, (size, *x.shape))
-        if d is batching.not_mapped
+        if d is not_mapped
         else jnp.moveaxis(x, d, 0)
         for x, d in zip(operands, dims, strict=True)
     ]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
+from jax.core import Tracer
 
 from .._dtypes import TYPES, AscendType, ascend_type
 from .._errors import OverlapError, ParamError, SupportError
@@ -61,7 +61,7 @@ def c_name(snake: str) -> str:
 
 def static_int(who: str, field: str, value: Any, rule: str, source: str) -> int:
     """`value` as a Python int, or an error that says why it is not one."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         raise ParamError(
             who,
             field,
@@ -134,7 +134,7 @@ class Params:
             return value
         low, high = meta["range"]
         count = getattr(self, meta["zero_if"]) if meta["zero_if"] else None
-        if count is not None and count <= 1 and not isinstance(value, jax.core.Tracer):
+        if count is not None and count <= 1 and not isinstance(value, Tracer):
             low = 0 if value == 0 else low
         return in_range(who, field.name, value, low, high, meta["unit"], source)
 

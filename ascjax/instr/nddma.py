@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import jax
+from jax.core import Tracer
+from jax.errors import JAXTypeError
 
 from .._dtypes import AscendType
 from .._errors import OverlapError, ParamError
@@ -62,7 +63,7 @@ class NdDmaLoopInfo:
             if value is None:
                 value = (0,) * (length or 0)
             try:
-                items = (value,) if isinstance(value, jax.core.Tracer) else tuple(value)
+                items = (value,) if isinstance(value, Tracer) else tuple(value)
             except TypeError:
                 rule = f"be a list of integers in [0, {high}] ({unit})"
                 fix = "Give one value a dimension, the innermost first."
@@ -173,7 +174,7 @@ class NdDmaParams(Params):
                 raise ParamError(_WHO, name, rule, got, fix, self.source)
         try:
             constant = Constant.of(self.constant_value)
-        except (TypeError, jax.errors.JAXTypeError) as error:
+        except (TypeError, JAXTypeError) as error:
             rule, got = "be a number, known while tracing", repr(self.constant_value)
             fix = "Pass a Python number or a NumPy scalar."
             raise ParamError(
