@@ -105,7 +105,7 @@ def ascend_type(name: Any) -> AscendType:
     if known is None and name not in (float, int, bool, complex):
         try:
             known = _BY_JAX.get(np.dtype(name).name)
-        except TypeError:
+        except Exception:  # NumPy parses strings, and raises what its parser does
             known = None
     if known is None or name == "":
         raise ParamError(

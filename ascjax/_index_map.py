@@ -167,8 +167,8 @@ def check_bounds(
             field,
             f"hold elements [{min(span[0], 0)}, {span[1] + 1}), which the move {verb}",
             f"{size} elements, [0, {size})",
-            f"Give a {'longer' if span[0] >= 0 else 'later start in the'} {field}, or "
-            "correct the counts, strides and offsets.",
+            f"Give a longer {field}, start later in it, or correct the counts, strides "
+            "and offsets.",
             source,
         )
 

@@ -66,7 +66,8 @@ def load_data(
     >>> asc.load_data(l1, p, product="910B", path="L1->L0A")[:4]
     Array([ 0., 16., 32., 48.], dtype=float16)
     """
-    return _call("load_data", src, params, swapped, **_options(locals()))
+    where = (dst_size, src_offset, dst_offset, product, path, dtype)
+    return _call("load_data", src, params, swapped, dst, (*where, overlap, behaviour))
 
 
 def load_data_with_transpose(
@@ -96,7 +97,15 @@ def load_data_with_transpose(
     >>> asc.load_data_with_transpose(l1, p, product="910B", path="L1->L0B")[:3]
     Array([0, 16, 32], dtype=bfloat16)
     """
-    return _call("load_data_with_transpose", src, params, swapped, **_options(locals()))
+    where = (dst_size, src_offset, dst_offset, product, path, dtype)
+    return _call(
+        "load_data_with_transpose",
+        src,
+        params,
+        swapped,
+        dst,
+        (*where, overlap, behaviour),
+    )
 
 
 def data_copy(
@@ -126,47 +135,70 @@ def data_copy(
     >>> out[14:18].tolist()
     [15, 16, 513, 514]
     """
-    return _call("data_copy", src, params, swapped, **_options(locals()))
-
-
-_ARGUMENTS = ("src", "params", "swapped")
-
-
-def _options(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in arguments.items() if k not in _ARGUMENTS}
+    where = (dst_size, src_offset, dst_offset, product, path, dtype)
+    return _call("data_copy", src, params, swapped, dst, (*where, overlap, behaviour))
 
 
 def _call(
-    op: str,
-    src: Any,
-    params: Any,
-    swapped: tuple,
-    *,
-    dst: Any,
-    dst_size: int | None,
-    src_offset: int,
-    dst_offset: int,
-    dtype: Any,
-    **options: Any,
+    op: str, src: Any, params: Any, swapped: tuple, dst: Any, options: tuple
 ) -> jax.Array:
-    check_params(op, src, params, swapped)
-    src_offset, dst_offset = offsets(op, src_offset, dst_offset)
-    source, kept, t, packed = _operands(params.instruction, src, dst, dtype)
-    sizes = _sizes(params.instruction, source, kept, dst_size, packed)
-    call = Call(params, src_offset, dst_offset)
-    move = _resolved((call,), *sizes, t, **options)
-    return _compiled(move, packed)(source, kept)
+    if swapped or isinstance(src, Params):
+        check_params(op, src, params, swapped)
+    who = getattr(params, "instruction", op)
+    src, dst = _array(who, "src", src), None if dst is None else _array(who, "dst", dst)
+    key = (op, params, _form(src), None if dst is None else _form(dst), options)
+    try:
+        move = _prepared(*key)
+    except TypeError:  # something in the key does not hash: let the checks say what
+        move = _prepared.__wrapped__(*key)
+    return move(src, dst)
 
 
-@functools.lru_cache(maxsize=4096)
-def _resolved(calls, src_size, dst_size, dtype, **options) -> Move:
-    return Move.sequence(
-        calls, src_size=src_size, dst_size=dst_size, dtype=dtype, **options
+Form = tuple[int, Any]  # length of the last axis, and type, of an operand
+
+
+def _form(x: jax.Array) -> Form:
+    return x.shape[-1], x.dtype
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _prepared(op: str, params: Any, src: Form, dst: Form | None, options: tuple):
+    """One call, checked and compiled: a function of (src, dst)."""
+    check_params(op, None, params, ())
+    dst_size, src_offset, dst_offset, *rest = options
+    calls = (Call(params, *offsets(params.instruction, src_offset, dst_offset)),)
+    return _compiled(calls, src, dst, dst_size, *rest)
+
+
+def _compiled(
+    calls: tuple[Call, ...],
+    src: Form,
+    dst: Form | None,
+    dst_size: Any,
+    product: Any,
+    path: str | None,
+    dtype: Any,
+    overlap: Overlap,
+    behaviour: str,
+) -> Callable[..., jax.Array]:
+    who = calls[0].params.instruction
+    t, packed = _type(who, src, dst, dtype)
+    src_size, dst_size = _sizes(who, src, dst, dst_size, packed)
+    move = Move.sequence(
+        calls,
+        src_size=src_size,
+        dst_size=dst_size,
+        product=product,
+        path=path,
+        dtype=t,
+        overlap=overlap,
+        behaviour=behaviour,
     )
+    return _applied(move, packed)
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(move: Move, packed: bool) -> Callable[..., jax.Array]:
+def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
     """The move as a compiled function of (src, dst)."""
     if not packed:
         return jitted(move.plan)
@@ -195,10 +227,12 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     Array([128., 129.], dtype=float32)
     """
     who = move.calls[0].params.instruction
-    source, kept, _, packed = _operands(who, src, dst, move.type)
+    src, dst = _array(who, "src", src), None if dst is None else _array(who, "dst", dst)
+    form = None if dst is None else _form(dst)
+    _, packed = _type(who, _form(src), form, move.type)
     for field, array, size in (
-        ("src", source, move.src_size),
-        ("dst", kept, move.dst_size),
+        ("src", src, move.src_size),
+        ("dst", dst, move.dst_size),
     ):
         length = size if not packed else -(-size // 2)
         if array is not None and array.shape[-1] != length:
@@ -206,7 +240,7 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
             fix = "Make the move for this size, or pass the buffer it was made for."
             rule = f"hold {length} ({unit}) in its last axis"
             raise BoundsError(who, field, rule, array.shape[-1], fix)
-    return _compiled(move, packed)(source, kept)
+    return _applied(move, packed)(src, dst)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,18 +259,24 @@ class Sequence:
     ) -> jax.Array:
         """What `dst` holds after all calls; shapes and errors as for `load_data`."""
         who = self.calls[0].params.instruction
-        source, kept, t, packed = _operands(who, src, dst, self.dtype)
-        sizes = _sizes(who, source, kept, dst_size, packed)
-        move = _resolved(
-            self.calls,
-            *sizes,
-            t,
-            product=self.product,
-            path=self.path,
-            overlap=self.overlap,
-            behaviour=self.behaviour,
-        )
-        return _compiled(move, packed)(source, kept)
+        source = _array(who, "src", src)
+        kept = None if dst is None else _array(who, "dst", dst)
+        form = None if kept is None else _form(kept)
+        return _joined(self, _form(source), form, dst_size)(source, kept)
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.calls, self.product, self.path, self.dtype, self.overlap))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _joined(calls: Sequence, src: Form, dst: Form | None, dst_size: Any):
+    """A sequence, checked and compiled: a function of (src, dst)."""
+    options = (calls.product, calls.path, calls.dtype, calls.overlap, calls.behaviour)
+    return _compiled(calls.calls, src, dst, dst_size, *options)
 
 
 def sequence(
@@ -312,35 +352,22 @@ def offsets(who: str, src_offset: Any, dst_offset: Any) -> tuple[int, int]:
     )
 
 
-def _operands(
-    who: str, src: Any, dst: Any, dtype: Any
-) -> tuple[jax.Array, jax.Array | None, AscendType, bool]:
-    """Both operands as JAX arrays, their type, and whether they are packed."""
-    source = _array(who, "src", src)
-    t, packed = of_array(source.dtype, dtype, who)
-    if dst is None:
-        return source, None, t, packed
-    kept = _array(who, "dst", dst)
-    if kept.dtype != source.dtype:
+def _type(who: str, src: Form, dst: Form | None, dtype: Any) -> tuple[AscendType, bool]:
+    """The operands' type, and whether they are packed."""
+    t, packed = of_array(src[1], dtype, who)
+    if dst is not None and dst[1] != src[1]:
         fix = "Convert one of them: a move does not convert."
-        rule = f"have the type of src, {source.dtype}"
-        raise ParamError(who, "dst", rule, kept.dtype, fix, "Table 2, dst")
-    return source, kept, t, packed
+        rule = f"have the type of src, {src[1]}"
+        raise ParamError(who, "dst", rule, dst[1], fix, "Table 2, dst")
+    return t, packed
 
 
 def _array(who: str, field: str, value: Any) -> jax.Array:
-    if isinstance(value, np.ndarray | np.generic):
-        held = next((t for t in TYPES.values() if t.jax == value.dtype.name), None)
-        if held is not None:
-            require_x64(held, who)
-    try:
-        array = jnp.asarray(value)
-    except TypeError:
-        array = None
+    array = value if isinstance(value, jax.Array) else _converted(who, value)
     if array is None or array.ndim == 0:
         rule = "be an array whose last axis is the flat buffer"
         fix = "Pass an array of shape (..., elements)."
-        raise ParamError(who, field, rule, f"{type(value).__name__}", fix)
+        raise ParamError(who, field, rule, type(value).__name__, fix)
     if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
         shard = array.sharding.shard_shape(array.shape)
         if shard[-1] != array.shape[-1]:
@@ -354,8 +381,20 @@ def _array(who: str, field: str, value: Any) -> jax.Array:
     return array
 
 
+def _converted(who: str, value: Any) -> jax.Array | None:
+    """A NumPy array or a list as a JAX array; None where it is neither."""
+    if isinstance(value, np.ndarray | np.generic):
+        held = next((t for t in TYPES.values() if t.jax == value.dtype.name), None)
+        if held is not None:
+            require_x64(held, who)
+    try:
+        return jnp.asarray(value)
+    except TypeError:
+        return None
+
+
 def _sizes(
-    who: str, src: jax.Array, dst: jax.Array | None, dst_size: Any, packed: bool
+    who: str, src: Form, dst: Form | None, dst_size: Any, packed: bool
 ) -> tuple[int, int | None]:
     """Elements of both buffers; None for a destination of just what is written."""
     each = 2 if packed else 1
@@ -364,10 +403,10 @@ def _sizes(
         rule = "be an integer (elements)"
         given = static_int(who, "dst_size", dst_size, rule, "instructions.md, Units")
     if dst is None:
-        return each * src.shape[-1], given
-    length = each * dst.shape[-1]
+        return each * src[0], given
+    length = each * dst[0]
     if given is not None and not length - each < given <= length:
         rule = f"be the size of dst, {length} elements, where dst is given"
         fix = "Leave dst_size out."
         raise BoundsError(who, "dst_size", rule, given, fix)
-    return each * src.shape[-1], length
+    return each * src[0], length

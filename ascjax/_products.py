@@ -37,13 +37,16 @@ class Product:
     name: str
     also: tuple[str, ...]
     npu_arch: int
-    buffers_kib: Mapping[str, int] = dataclasses.field(hash=False)
+    buffers_kib: Mapping[str, int]
     l0a_format: str = "ZZ"
     l0b_format: str = "ZN"
     l0c_format: str = "NZ"
 
     def __repr__(self) -> str:
         return self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     def __reduce__(self):
         return product, (self.key,)  # copies and unpickled ones are the same object

@@ -85,7 +85,7 @@ def in_range(
     rule = f"be in [{low}, {high}] ({unit})"
     number = static_int(who, field, value, rule, source)
     if not low <= number <= high:
-        fix = f"The field counts {unit}; split the move or correct the count."
+        fix = "Correct the value, or split the move into several calls."
         raise ParamError(who, field, rule, number, fix, source)
     return number
 

@@ -247,20 +247,21 @@ class NdDmaParams(Params):
         loops = [loop for loop in reversed(nest.loops) if loop.extent > 1]
         strides = [loop.dst_stride for loop in loops]
         if nest.volume and strides == sorted(strides):
-            room = 1  # what the dimensions below take up, their last stride included
-            for loop in loops:
+            room = 1  # the span of the dimensions below, its last element a stride wide
+            for k, loop in enumerate(loops):
                 if loop.dst_stride < room:
                     a = loop.name.removeprefix("x")
                     raise OverlapError(
                         _WHO,
                         f"loop_dst_stride[{a}]",
-                        f"be at least {room} (elements), count x stride of the "
-                        "dimensions below it, where the strides ascend",
+                        f"be at least {room} (elements), the room that the dimensions "
+                        "below it take, where the strides ascend",
                         loop.dst_stride,
                         "Widen it, or pass overlap='last' to let the later write win.",
                         "NDDMA, Restrictions",
                     )
-                room = max(room, loop.dst_stride * loop.extent)
+                below = room if k else loop.dst_stride
+                room = loop.dst_stride * (loop.extent - 1) + below
         super().check_overlap(site, nest)
 
     @classmethod

@@ -1,0 +1,198 @@
+"""The command `ascjax`: verify, list, show."""
+
+from __future__ import annotations
+
+import collections
+import importlib.metadata
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._errors import AscendError
+from .verify import Result, case_files, check_case, read_cases
+from .verify import _report as report
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command and return its exit status; what is refused is said in one line.
+
+    Args:
+      argv: the words after `ascjax`; None takes the process's own.
+    Returns: 0 all right, 1 mismatches, 2 bad usage or an unreadable file.
+
+    >>> main(["verify", "--no-such-option"])
+    2
+    """
+    try:
+        app(args=argv, prog_name="ascjax")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except AscendError as error:
+        print(f"ascjax: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"ascjax {importlib.metadata.version('ascjax')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Ascend NPU data moves as static index maps: list, show, verify."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def verify(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE|DIR",
+            help="Case files, or directories of them (docs/case-files.md). "
+            "None: the built-in suite.",
+            show_default=False,
+        ),
+    ] = None,
+    cases: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Built-in suite: parameter sets of each instruction, product, path "
+            "and type (6).",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Built-in suite: its seed (0).")
+    ] = None,
+    jit_every: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Case files: each Nth case of an instruction also runs through its "
+            "jitted op (8); 0 for none.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write results and coverage."),
+    ] = None,
+    allow_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsupported",
+            help="Cases of instructions that ascjax lacks do not make the status 1.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Failures and the last line only.")
+    ] = False,
+) -> None:
+    """Check ascjax: its maps against given ones, against the oracle, and as jitted.
+
+    Exit status: 0 all right, 1 mismatches, 2 bad usage or an unreadable file.
+    """
+    if paths and not (cases is None and seed is None):
+        raise typer.BadParameter("--cases and --seed are for the built-in suite.")
+    if not paths and jit_every is not None:
+        raise typer.BadParameter("--jit-every is for case files.")
+    if json_file is not None:
+        report.write_json(json_file, None)  # before the work, not after it
+    out = report.console()
+    started = time.perf_counter()
+    if paths:
+        every = 8 if jit_every is None else jit_every
+        results, extra = _verify_files(paths, every, quiet)
+    else:
+        results, extra = _verify_suite(cases, seed or 0, quiet)
+    seconds = time.perf_counter() - started
+    options: dict[str, Any] = {
+        "seconds": seconds,
+        "allow_unsupported": allow_unsupported,
+    }
+    report.print_report(out, results, quiet=quiet, **options)
+    if json_file is not None:
+        report.write_json(json_file, report.to_json(results, extra, **options))
+    _, total = report.tally(results, seconds)
+    raise typer.Exit(report.exit_status(total, allow_unsupported=allow_unsupported))
+
+
+def _verify_files(
+    paths: list[Path], every: int, quiet: bool
+) -> tuple[list[Result], dict[str, Any]]:
+    """Every case of the files; all of them are read before the first is checked."""
+    from .verify._coverage import coverage
+
+    found = [case for path in case_files(paths) for case in read_cases(path)]
+    results: list[Result] = []
+    met: collections.Counter[str] = collections.Counter()
+    with report.progress("cases", show=not quiet) as advance:
+        for case in found:
+            through_op = every > 0 and met[case.instruction] % every == 0
+            results.append(check_case(case, through_op=through_op))
+            met[case.instruction] += results[-1].status in ("ok", "mismatch")
+            advance(len(results), len(found))
+    covered = coverage(
+        (step.instruction, step.fields)
+        for case, result in zip(found, results, strict=True)
+        for step in case.steps
+        if result.status in ("ok", "mismatch")
+    )
+    return results, {"files": [str(path) for path in paths], "coverage": covered}
+
+
+def _verify_suite(
+    cases: int | None, seed: int, quiet: bool
+) -> tuple[list[Result], dict[str, Any]]:
+    from .verify._suite import DEFAULT_CASES, run_suite
+
+    cases = cases or DEFAULT_CASES
+    with report.progress("parameter sets", show=not quiet) as advance:
+        results, extra = run_suite(cases, seed, progress=advance)
+    return results, {"cases": cases, "seed": seed, **extra}
+
+
+@app.command("list")
+def list_() -> None:
+    """List instructions, products and types."""
+    from ._show import list_command
+
+    list_command(report.console())
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+)
+def show(
+    context: typer.Context,
+    instruction: Annotated[
+        str, typer.Argument(help="Its name, as `ascjax list` has it.")
+    ],
+) -> None:
+    """Show an instruction with its numbers put in: --field value ... [--why CELL]."""
+    from ._show import show_command
+
+    show_command(report.console(), instruction, context.args)

@@ -1,0 +1,186 @@
+"""The built-in suite: random legal sets of every instruction, product, path and type,
+and the documents' own examples."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .._dtypes import TYPES
+from .._products import PRODUCTS
+from ..instr import REGISTRY, Site
+from ._cases import Case
+from ._coverage import coverage
+from ._documents import Example, examples
+from ._entry import Step
+from ._interpreter import compiled, maps, size_of
+from ._result import Result
+from ._samples import sample
+from ._ways import Check, one_line
+
+DEFAULT_CASES = 6
+"""Sets of each combination: more than 2,000 in all, in well under a minute."""
+
+_CHUNK = 512  # checks whose maps are held at one time
+
+
+def run_suite(
+    cases: int, seed: int, *, progress: Callable[[int, int], None] | None = None
+) -> tuple[list[Result], dict[str, Any]]:
+    """Every instruction on every product, path and type that has it.
+
+    Args:
+      cases: sets of each of these combinations; one of them, and every example of the
+        documents, also goes through its own jitted op.
+      seed: of the random sets; the same `cases` and seed give the same ones.
+      progress: called with (done, total) as checks end.
+
+    Returns the results, and numbers of the run, ready for JSON: "sets" (random ones),
+    "documents", "own_jit", "interpreter_cases_per_s" (compiling not counted),
+    "interpreter_compile_s" and "coverage" (see `coverage`).
+
+    >>> results, numbers = run_suite(6, seed=0)  # doctest: +SKIP
+    >>> numbers["sets"], numbers["own_jit"]  # doctest: +SKIP
+    (2748, 478)
+    """
+    documents = [of_example(example) for example in examples()]
+    total = len(documents) + cases * len(combinations())
+    checks = itertools.chain(documents, draw(combinations(), cases, seed))
+    return run_checks(checks, progress=lambda done: progress and progress(done, total))
+
+
+# --- what is checked
+
+
+def combinations() -> list[tuple[str, Site]]:
+    """Every instruction x product x path x type of the support tables."""
+    return [
+        (instruction, Site(product, path, TYPES[name]))
+        for instruction, params in REGISTRY.items()
+        for product in PRODUCTS.values()
+        for path, names in params.paths(product).items()
+        for name in names
+    ]
+
+
+def draw(among: Sequence[tuple[str, Site]], cases: int, seed: int) -> Iterator[Check]:
+    """Random legal sets, `cases` for each combination; one through its own op."""
+    for number, (instruction, site) in enumerate(among):
+        for k in range(cases):
+            rng = np.random.default_rng([seed % 2**63, number, k])
+            name = f"{instruction} {site.product} {site.path} {site.type} {seed}/{k}"
+            yield _drawn(name, instruction, site, rng, k == number % cases)
+
+
+def _drawn(
+    name: str, instruction: str, site: Site, rng: np.random.Generator, op: bool
+) -> Check:
+    product, type = str(site.product), site.type.name
+    try:
+        made = sample(instruction, site, lambda a, b: int(rng.integers(a, b + 1)))
+    except Exception as error:  # a fault in the params must not end the suite
+        steps = (Step(instruction, {}),)
+        case = Case(name, "", steps, product, site.path, type, 0, 0)
+        return Check(case, error=f"no legal set: {one_line(error)}")
+    starts = made.src_offset, made.dst_offset
+    steps = (Step(instruction, made.params.to_fields(), *starts),)
+    sizes = made.src_size, made.dst_size
+    return Check(Case(name, "", steps, product, site.path, type, *sizes), through_op=op)
+
+
+def of_example(example: Example) -> Check:
+    """The check of a document's example."""
+    steps = tuple(
+        Step(c.params.instruction, c.params.to_fields(), c.src_offset, c.dst_offset)
+        for c in example.calls
+    )
+    case = Case(
+        id=example.id,
+        file="",
+        steps=steps,
+        product=example.product,
+        path=example.path,
+        dtype=example.dtype,
+        src_size=example.src_size,
+        dst_size=example.expected.size,
+        why=example.refused or None,
+    )
+    return Check(case, stated=example.expected, through_op=True)
+
+
+# --- the run
+
+
+def run_checks(
+    checks: Iterable[Check], *, progress: Callable[[int], Any] = lambda done: None
+) -> tuple[list[Result], dict[str, Any]]:
+    """All checks, each by every way that it has; returns what `run_suite` does."""
+    results: list[Result] = []
+    fields: list[tuple[str, Any]] = []
+    counts = {"sets": 0, "documents": 0, "own_jit": 0}
+    speed = _Speed()
+    source = iter(checks)
+    # XLA lets go of Python while it compiles, so that threads help
+    pool = ThreadPoolExecutor(min(8, os.cpu_count() or 1))
+    try:
+        while chunk := list(itertools.islice(source, _CHUNK)):
+            for check in chunk:
+                check.by_oracle()
+            speed.add(*_by_interpreter(chunk))
+            own = [check for check in chunk if check.move and check.through_op]
+            ended = len(results) + len(chunk) - len(own)
+            progress(ended)
+            for k, _ in enumerate(pool.map(Check.by_op, own), 1):
+                progress(ended + k)
+            results += [check.result() for check in chunk]
+            fields += [(s.instruction, s.fields) for c in chunk for s in c.case.steps]
+            counts["documents"] += sum(check.stated is not None for check in chunk)
+            counts["own_jit"] += sum("op" in check.compared for check in chunk)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    counts["sets"] = len(results) - counts["documents"]
+    return results, {**counts, **speed.to_json(), "coverage": coverage(fields)}
+
+
+@dataclasses.dataclass
+class _Speed:
+    """Of the interpreter."""
+
+    cases: int = 0
+    seconds: float = 0.0
+    compile_s: float = 0.0
+
+    def add(self, cases: int, seconds: float, compile_s: float) -> None:
+        self.cases += cases
+        self.seconds += seconds
+        self.compile_s += compile_s
+
+    def to_json(self) -> dict[str, float]:
+        rate = self.cases / self.seconds if self.seconds else 0.0
+        return {
+            "interpreter_cases_per_s": round(rate, 1),
+            "interpreter_compile_s": round(self.compile_s, 3),
+        }
+
+
+def _by_interpreter(checks: Sequence[Check]) -> tuple[int, float, float]:
+    """Compare with the interpreter's maps; cases, seconds to run and to compile."""
+    encoded = [(check, code) for check in checks if (code := check.encoded())]
+    codes = [code for _, code in encoded]
+    dst_sizes = [check.case.dst_size for check, _ in encoded]
+    times = [time.perf_counter()]
+    for size in set(map(size_of, codes, dst_sizes)):
+        compiled(size)
+    times.append(time.perf_counter())
+    found = list(maps(codes, dst_sizes))
+    times.append(time.perf_counter())
+    for k, index in found:
+        encoded[k][0].by_interpreter(index)
+    return len(codes), times[2] - times[1], times[1] - times[0]

@@ -1,0 +1,339 @@
+"""`ascjax verify FILE|DIR`: what it says, its exit status, and controls that go red."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+from case_file_helpers import GOLDEN, golden, write
+
+import ascjax._ops
+from ascjax import oracle
+from ascjax.cli import main
+from ascjax.verify import Result, _check, _suite, check_case, read_cases
+
+FIVE = ("ldwt_v1", "ldwt_v2", "load2d", "load2dv2", "nddma", "nz2nd")
+
+
+def run(*words: object) -> int:
+    return main(["verify", *map(str, words)])
+
+
+# --- the golden directory
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The JSON report over the whole golden directory."""
+    file = tmp_path_factory.mktemp("report") / "report.json"
+    assert run(GOLDEN, "--json", file, "--allow-unsupported", "--jit-every", 40) == 0
+    return json.loads(file.read_text())
+
+
+def test_every_golden_case_of_the_five_instructions_passes(report):
+    for name in FIVE:
+        counts = report["instructions"][name]
+        assert counts["passed"] == counts["cases"] >= 49
+        assert counts["failed"] == counts["unsupported"] == counts["mismatches"] == 0
+    assert report["counts"]["refused"] == 57
+    assert report["counts"]["elements"] > 1_000_000
+    assert report["exit_status"] == 0
+
+
+def test_maps_are_held_against_the_given_one_the_oracle_and_the_op(report):
+    ok = [result for result in report["results"] if result["status"] == "ok"]
+    assert {result["instruction"] for result in ok} == set(FIVE)
+    for result in ok:
+        assert result["compared"][:2] == ["map", "oracle"]
+    jitted = [result["instruction"] for result in ok if "op" in result["compared"]]
+    assert set(jitted) == set(FIVE) and len(jitted) < len(ok) / 20
+
+
+def test_instructions_that_do_not_exist_yet_are_unsupported_and_never_passed(report):
+    by_status = {}
+    for result in report["results"]:
+        by_status.setdefault(result["status"], set()).add(result["instruction"])
+    assert by_status["unsupported"] == {"nd2nz", "load3dv2", "scenario"}
+    assert not by_status["unsupported"] & (by_status["ok"] | by_status["refused"])
+    assert report["counts"]["unsupported"] == 59 + 61 + 44
+
+
+def test_the_report_has_coverage_and_versions(report):
+    assert set(report["versions"]) >= {"ascjax", "jax", "numpy", "python"}
+    assert set(report["coverage"]) >= set(FIVE)
+    assert "nd2nz" not in report["coverage"]
+
+
+def test_unsupported_cases_make_the_status_1_unless_allowed(capsys, tmp_path):
+    file = write(tmp_path, *golden("nd2nz", pick=slice(4)))
+    assert run(file) == 1
+    out = capsys.readouterr().out
+    assert "unsupported: ascjax has no nd2nz" in out
+    assert "NOT all right: 0 of 4 cases passed" in out
+    assert "4 unsupported (--allow-unsupported lets them pass)" in out
+    assert run(file, "--allow-unsupported") == 0
+
+
+def test_the_table_and_the_last_line(capsys, tmp_path):
+    file = write(tmp_path, *golden("nddma", pick=slice(3)))
+    assert run(file, "--jit-every", 0) == 0
+    out = capsys.readouterr()
+    head = r"instruction +cases +refused +unsupported +failed +elements +mismatches"
+    assert re.search(head + " +cases/s", out.out)
+    assert re.search(r"nddma +3 +0 +0 +0 +[\d,]+ +0 +[\d,]+", out.out)
+    assert "all right: 3 of 3 cases passed, 0 failed, 0 mismatches;" in out.out
+    assert "3 against a given map, 3 against the oracle;" in out.out
+    assert out.err == ""  # no progress bar where there is no terminal
+
+
+def test_quiet_prints_one_line(capsys, tmp_path):
+    file = write(tmp_path, *golden("nddma", pick=slice(3)))
+    assert run(file, "-q", "--jit-every", 0) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+# --- controls: what is wrong must be found
+
+
+def test_a_corrupted_map_is_found_and_told_by_fractal_row_and_column(capsys, tmp_path):
+    def corrupt(cases, maps):
+        at = 3 * 512 + 2 * 32 + 5
+        assert maps["load2d_000"][at] == 2 * 512 + 2 * 32 + 5
+        maps["load2d_000"][at] += 1
+
+    file = write(tmp_path, *golden("load2d", corrupt, pick=slice(0, 3)))
+    assert run(file, "--jit-every", 0) == 1
+    told = (
+        f"{file}: load2d_000: mismatch: against the given map: destination element "
+        "1605 (fractal 3, row 2, column 5): expected source element 1094 (fractal 2, "
+        "row 2, column 6), got source element 1093 (fractal 2, row 2, column 5) "
+        "[1 of 5127 elements]"
+    )
+    out = capsys.readouterr().out
+    assert told in out
+    assert "NOT all right: 2 of 3 cases passed, 1 failed, 1 mismatches" in out
+
+
+@pytest.mark.parametrize(
+    "entry, words", [(-1, "nothing (not written)"), (-2, "padding")]
+)
+def test_a_map_that_expects_no_element_is_told_so(capsys, tmp_path, entry, words):
+    def corrupt(cases, maps):
+        maps["nddma_047"][3] = entry
+
+    file = write(tmp_path, *golden("nddma", corrupt, pick=slice(47, 48)))
+    assert run(file, "--jit-every", 0) == 1
+    told = f"destination element 3: expected {words}, got source element 3 [1 of 12"
+    assert told in capsys.readouterr().out
+
+
+def test_one_corrupted_call_site_turns_the_golden_directory_red(tmp_path):
+    def corrupt(cases, maps):
+        maps["pfa-v-int8-ldwt-overlap"][-1] = 0
+
+    write(tmp_path, *golden("callsites", corrupt), name="callsites.json")
+    write(tmp_path, *golden("invalid"), name="invalid.json")
+    file = tmp_path / "report.json"
+    options = "--allow-unsupported", "--jit-every", 0, "--json", file
+    assert run(tmp_path / "callsites.json", tmp_path / "invalid.json", *options) == 1
+    report = json.loads(file.read_text())
+    failed = [r["id"] for r in report["results"] if r["status"] == "mismatch"]
+    assert failed == ["pfa-v-int8-ldwt-overlap"] and report["exit_status"] == 1
+
+
+def test_calls_in_another_order_are_found():
+    """The last call's fractals are overwritten by the one before it."""
+    cases = read_cases(GOLDEN / "callsites.json")
+    (case,) = [case for case in cases if case.id == "pfa-v-int8-ldwt-overlap"]
+    assert check_case(case).status == "ok"
+    swapped = dataclasses.replace(case, steps=case.steps[::-1])
+    assert check_case(swapped).status == "mismatch"
+
+
+def test_a_wrong_oracle_is_found_where_there_is_no_given_map(
+    capsys, tmp_path, monkeypatch
+):
+    cases, _ = golden("load2d", pick=slice(2))
+    file = write(tmp_path, cases)
+    assert run(file, "--jit-every", 0) == 0
+    assert "2 against the oracle;" in capsys.readouterr().out
+    rule = oracle.INSTRUCTIONS["load2d"]
+    wrong = lambda fields, bits: (  # noqa: E731
+        (to, at - at % 2) for to, at in rule(fields, bits)
+    )
+    monkeypatch.setitem(oracle.INSTRUCTIONS, "load2d", wrong)
+    assert run(file, "--jit-every", 0) == 1
+    assert "load2d_000: mismatch: against the oracle: " in capsys.readouterr().out
+
+
+def test_a_wrong_op_is_found(capsys, tmp_path, monkeypatch):
+    file = write(tmp_path, *golden("load2d", pick=slice(2)))
+    assert run(file, "--jit-every", 2) == 0
+    assert "1 through the jitted op" in capsys.readouterr().out
+    op_map = _check.op_map
+    monkeypatch.setattr(_check, "op_map", lambda move: np.roll(op_map(move), 1))
+    assert run(file, "--jit-every", 2) == 1
+    assert "the jitted op against the engine's map: " in capsys.readouterr().out
+
+
+def test_what_the_oracle_alone_refuses_is_an_error(tmp_path, monkeypatch):
+    (case,) = read_cases(write(tmp_path, golden("load2d", pick=slice(1))[0]))
+    small = lambda fields, bits: iter([(np.array([10**6]), np.array([0]))])  # noqa: E731
+    monkeypatch.setitem(oracle.INSTRUCTIONS, "load2d", small)
+    result = check_case(case)
+    assert result.status == "error"
+    assert result.message.startswith(
+        "the engine accepts it, the oracle refuses: load2d"
+    )
+
+
+def test_a_case_that_the_engine_refuses_is_an_error(capsys, tmp_path):
+    cases, maps = golden("load2d", pick=slice(1))
+    cases[0]["fields"]["repeatTimes"] = 256
+    assert run(write(tmp_path, cases, maps)) == 1
+    assert "load2d_000: error: refused: load2d: repeat_times" in capsys.readouterr().out
+
+
+def test_a_field_of_a_wrong_kind_is_an_error_without_a_traceback(capsys, tmp_path):
+    cases, maps = golden("nddma", pick=slice(1))
+    cases[0]["fields"]["config"] = "fast"
+    assert run(write(tmp_path, cases, maps)) == 1
+    assert "nddma_000: error: " in capsys.readouterr().out
+
+
+def test_a_case_for_chips_as_built_is_unsupported(tmp_path):
+    cases, maps = golden("callsites", pick=slice(1))
+    cases[0]["documented"] = False
+    (case,) = read_cases(write(tmp_path, cases, maps))
+    assert check_case(case).status == "unsupported"
+
+
+# --- inputs that must be refused
+
+
+def test_an_input_that_must_be_refused_but_is_legal_fails(capsys, tmp_path):
+    cases, _ = golden("invalid", pick=slice(2))
+    assert cases[0]["why"] == "repeatTimes above 255"
+    cases[0]["fields"]["repeatTimes"] = 255
+    assert run(write(tmp_path, cases)) == 1
+    out = capsys.readouterr().out
+    told = "must be refused (repeatTimes above 255), but was accepted"
+    assert f"mine[0]: error: {told}" in out
+    assert "1 of 2 cases passed (1 refused, as they must be), 1 failed" in out
+
+
+def test_another_exception_than_ascend_error_fails(capsys, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise TypeError("a slip in the code")
+
+    (case,) = golden("invalid", pick=slice(14, 15))[0]
+    assert run(write(tmp_path, [case])) == 0  # its params are legal, its source short
+    capsys.readouterr()
+    monkeypatch.setattr(ascjax._ops, "sequence", broken)
+    assert run(write(tmp_path, [case])) == 1
+    told = "but raised TypeError: a slip in the code, which is no AscendError"
+    assert told in capsys.readouterr().out
+
+
+def test_an_input_of_an_unknown_instruction_is_not_refused_but_unsupported(tmp_path):
+    cases, _ = golden("invalid")
+    cases = [case for case in cases if case["instruction"] == "nd2nz"]
+    results = [check_case(case) for case in read_cases(write(tmp_path, cases))]
+    assert [result.status for result in results] == ["unsupported"] * 3
+
+
+# --- the other commands, and bad usage
+
+
+def test_show_passes_on_what_its_instruction_knows(monkeypatch):
+    seen = []
+    show = types.SimpleNamespace(
+        list_command=lambda out: seen.append("list"),
+        show_command=lambda out, name, words: seen.append((name, words)),
+    )
+    monkeypatch.setitem(sys.modules, "ascjax._show", show)
+    words = ["--srcStride", "-1", "--ifTranspose", "true", "--why", "3"]
+    assert main(["show", "load2dv2", *words]) == main(["list"]) == 0
+    assert seen == [("load2dv2", words), "list"]
+
+
+def test_no_paths_run_the_built_in_suite(capsys, monkeypatch):
+    def run_suite(cases, seed, *, progress):
+        progress(1, 1)
+        result = Result("x", "load2d", "ok", 5, compared=("oracle", "interpreter"))
+        return [result], {"asked": (cases, seed)}
+
+    monkeypatch.setattr(_suite, "run_suite", run_suite)
+    assert run() == run("--cases", 2, "--seed", 7) == 0
+    assert "1 against the oracle, 1 through the interpreter;" in capsys.readouterr().out
+    run_bad = lambda *_, **__: ([], {})  # noqa: E731
+    monkeypatch.setattr(_suite, "run_suite", run_bad)
+    assert run() == 1  # nothing checked is not all right
+    assert run("-h") == 0
+    assert f"({_suite.DEFAULT_CASES})" in capsys.readouterr().out
+
+
+def test_no_arguments_and_version_are_friendly(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert all(word in out for word in ("Usage:", "verify", "list", "show"))
+    assert main(["--version"]) == 0
+    assert re.match(r"ascjax \d+\.\d+", capsys.readouterr().out)
+
+
+BAD = {
+    "command": (["verfy"], "No such command 'verfy'"),
+    "option": (["verify", "--fast"], "No such option: --fast"),
+    "number": (["verify", "--cases", "many"], "Invalid value for '--cases'"),
+    "none": (["verify", "--cases", "0"], "Invalid value for '--cases'"),
+    "suite": (["verify", "x.json", "--seed", "1"], "are for the built-in suite"),
+    "files": (["verify", "--jit-every", "1"], "--jit-every is for case files"),
+    "missing": (["verify", "x.json"], "ascjax: x.json: the file must be readable"),
+    "report": (["verify", str(GOLDEN), "--json", "/"], "--json / must be writable"),
+}
+
+
+@pytest.mark.parametrize("words, text", BAD.values(), ids=BAD.keys())
+def test_bad_usage_is_status_2_and_a_line(capsys, words, text):
+    assert main(words) == 2
+    out = capsys.readouterr()
+    assert text in out.err and "Traceback" not in out.err and out.out == ""
+
+
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        (lambda text: text[:-30], "must be JSON text"),
+        (lambda text: text.replace('"itembits": 8', '"itembits": 16'), "itembits of"),
+        (lambda text: text.replace('"fields"', '"feilds"', 1), "hold either fields"),
+        (lambda text: text.replace('"dst_size": 5127', '"dst_size": 5126'), "(5126,)"),
+        (lambda text: text.replace("load2d_000", "load2d_xxx"), "must be in the file"),
+    ],
+)
+def test_an_unreadable_file_is_status_2_before_anything_runs(
+    capsys, tmp_path, change, text
+):
+    cases, maps = golden("load2d", pick=slice(3))
+    file = write(tmp_path, cases, maps)
+    assert run(file, "--jit-every", 0) == 0
+    capsys.readouterr()
+    file.write_text(change(file.read_text()))
+    assert run(GOLDEN / "load2d.json", file) == 2
+    out = capsys.readouterr()
+    assert text in out.err and out.out == ""
+    assert out.err.startswith("ascjax: ") and len(out.err.splitlines()) == 1
+
+
+def test_the_module_runs_and_the_package_imports_neither_typer_nor_rich():
+    code = (
+        "import sys, ascjax; assert not {'typer', 'rich'} & sys.modules.keys(); "
+        "import runpy; sys.argv = ['ascjax', 'verify', 'none.json']; "
+        "runpy.run_module('ascjax', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("ascjax: none.json: the file must be readable")
