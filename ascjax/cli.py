@@ -178,7 +178,7 @@ def _verify_suite(
 @app.command("list")
 def list_() -> None:
     """List instructions, products and types."""
-    from ._show import list_command
+    from .show import list_command
 
     list_command(report.console())
 
@@ -193,6 +193,6 @@ def show(
     ],
 ) -> None:
     """Show an instruction with its numbers put in: --field value ... [--why CELL]."""
-    from ._show import show_command
+    from .show import show_command
 
     show_command(report.console(), instruction, context.args)

@@ -20,7 +20,7 @@ _ALL = (
     "complex32 int64_t uint64_t double complex64"
 )
 _WHO = "nddma"
-_LISTS = {
+LISTS = {
     "loop_src_stride": (2**40 - 1, "elements"),
     "loop_dst_stride": (2**20 - 1, "elements"),
     "loop_size": (2**20 - 1, "elements"),
@@ -58,7 +58,7 @@ class NdDmaLoopInfo:
     def __post_init__(self):
         source = "NDDMA, Table 5"
         length = None
-        for name, (high, unit) in _LISTS.items():
+        for name, (high, unit) in LISTS.items():
             value = getattr(self, name)
             if value is None:
                 value = (0,) * (length or 0)
@@ -269,7 +269,7 @@ class NdDmaParams(Params):
         """From the C names; the config nested as `config`, or its fields beside."""
         given = dict(fields)
         config = dict(given.pop("config", {}))
-        info_names = {c_name(name): name for name in _LISTS}
+        info_names = {c_name(name): name for name in LISTS}
         config_names = {c_name(f.name): f.name for f in dataclasses.fields(NdDmaConfig)}
         for name in ("isNearestValueMode", "ascOptimize"):
             if name in given:
@@ -293,7 +293,7 @@ class NdDmaParams(Params):
     def to_fields(self) -> dict[str, Any]:
         info, config = self.loop_info, self.config
         return {
-            **{c_name(name): list(getattr(info, name)) for name in _LISTS},
+            **{c_name(name): list(getattr(info, name)) for name in LISTS},
             "constantValue": self.constant_value.to_json(),
             "config": {c_name(k): v for k, v in dataclasses.asdict(config).items()},
         }

@@ -7,9 +7,11 @@ generator for the built-in suite, `draw(st.integers(low, high))` for hypothesis.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from .. import oracle
 from .._errors import AscendError, ParamError
 from .._move import Move
 from .._products import POSITIONS
@@ -105,16 +107,32 @@ def _buffers(params: Params, site: Site, draw: Draw) -> Sample:
     src, dst = (site.path or "GM->GM").split("->")
     src_offset = draw(0, 3) // 2 * draw(1, 9) * _alignment(src, site, False)
     dst_offset = draw(0, 3) // 2 * draw(1, 3) * _alignment(dst, site, True)
-    nest = params.nest(site)
-    reads = nest.src_range() if nest.volume else None
-    writes = nest.dst_range() if nest.volume else (0, 0)
+    read, written = _needed(params, site)
     return Sample(
         params,
-        src_offset + (reads[1] + 1 if reads else 1) + draw(0, 1) * draw(1, 40),
-        dst_offset + writes[1] + 1 + draw(0, 1) * draw(1, 40),
+        src_offset + max(1, read) + draw(0, 1) * draw(1, 40),
+        dst_offset + max(1, written) + draw(0, 1) * draw(1, 40),
         src_offset,
         dst_offset,
     )
+
+
+def _needed(params: Params, site: Site) -> tuple[int, int]:
+    """Elements of source and destination, by the oracle: a fault of the engine must not
+    fit the buffers to itself."""
+    rule = oracle.INSTRUCTIONS.get(params.instruction)
+    if rule is not None:
+        fields = defaultdict(int, params.to_fields())
+        read = written = 0
+        for to, at in rule(fields, site.type.bits):
+            written = max(written, int(to.max(initial=-1)) + 1)
+            read = max(read, int(at.max(initial=-1)) + 1)
+        return read, written
+    nest = params.nest(site)
+    if nest.volume == 0:
+        return 0, 0
+    reads = nest.src_range()
+    return reads[1] + 1 if reads else 0, nest.dst_range()[1] + 1
 
 
 def _any_params(cls: type[Params], draw: Draw) -> Params:

@@ -45,10 +45,6 @@ def run_suite(
     Returns the results, and numbers of the run, ready for JSON: "sets" (random ones),
     "documents", "own_jit", "interpreter_cases_per_s" (compiling not counted),
     "interpreter_compile_s" and "coverage" (see `coverage`).
-
-    >>> results, numbers = run_suite(6, seed=0)  # doctest: +SKIP
-    >>> numbers["sets"], numbers["own_jit"]  # doctest: +SKIP
-    (2748, 478)
     """
     documents = [of_example(example) for example in examples()]
     total = len(documents) + cases * len(combinations())
@@ -121,7 +117,12 @@ def of_example(example: Example) -> Check:
 def run_checks(
     checks: Iterable[Check], *, progress: Callable[[int], Any] = lambda done: None
 ) -> tuple[list[Result], dict[str, Any]]:
-    """All checks, each by every way that it has; returns what `run_suite` does."""
+    """All checks, each by every way that it has; returns what `run_suite` does.
+
+    >>> results, numbers = run_checks(draw(combinations()[:1], cases=2, seed=0))
+    >>> numbers["sets"], numbers["own_jit"], {result.status for result in results}
+    (2, 1, {'ok'})
+    """
     results: list[Result] = []
     fields: list[tuple[str, Any]] = []
     counts = {"sets": 0, "documents": 0, "own_jit": 0}

@@ -62,17 +62,24 @@ class Check:
         started = time.perf_counter()
         try:
             self.move = make_move(self.case)
-            codes = self._codes()
-            if self.stated is not None:
-                stated = np.where(self.stated == UNSTATED, codes, self.stated)
-                self._compare("document", stated, codes)
-            if all(s.instruction in oracle.INSTRUCTIONS for s in self.case.steps):
-                self._compare("oracle", oracle_map(self.case), codes)
+            self._compare_maps(self._codes())
         except AscendError as error:
             self.error = f"refused, though legal: {error}"
         except Exception as error:  # a fault must not end the suite
             self.error = one_line(error)
         self.seconds += time.perf_counter() - started
+
+    def _compare_maps(self, codes: np.ndarray) -> None:
+        if self.stated is not None:
+            stated = np.where(self.stated == UNSTATED, codes, self.stated)
+            self._compare("document", stated, codes)
+        if all(step.instruction in oracle.INSTRUCTIONS for step in self.case.steps):
+            try:
+                expected = oracle_map(self.case)
+            except AscendError as error:
+                self.error = f"the engine accepts it, the oracle refuses: {error}"
+            else:
+                self._compare("oracle", expected, codes)
 
     def encoded(self) -> Code | None:
         """What the interpreter runs; None where there is no single call to run."""

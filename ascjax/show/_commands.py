@@ -9,14 +9,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ._dtypes import TYPES
-from ._move import Move
-from ._nest import FILL, KEEP, LoopNest
-from ._products import PRODUCTS
+from .._dtypes import TYPES
+from .._move import Move
+from .._nest import FILL, KEEP, LoopNest
+from .._products import PRODUCTS
+from ..instr import REGISTRY, Params, params_class
+from ..verify._result import place
 from ._why import Origin, origin
 from ._words import bad, parse
-from .instr import REGISTRY, Params, params_class
-from .verify._result import place
 
 _ROWS, _SCANNED = 40, 4096  # rows of a map that are printed, and looked at
 _WIDEST = 64

@@ -7,10 +7,10 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
-from ._errors import ParamError
-from .instr import Params
-from .instr._params import c_name
-from .instr.nddma import _LISTS
+from .._errors import ParamError
+from ..instr import Params
+from ..instr._params import c_name
+from ..instr.nddma import LISTS
 
 _NUMBERS = ("src_size", "dst_size", "src_offset", "dst_offset", "why", "width")
 _OPTIONS = {
@@ -24,7 +24,7 @@ def _kinds(cls: type[Params]) -> dict[str, str]:
     if cls.instruction == "nddma":
         flags = ("isNearestValueMode", "ascOptimize")
         return {
-            **{c_name(name): "list" for name in _LISTS},
+            **{c_name(name): "list" for name in LISTS},
             "constantValue": "number",
             **dict.fromkeys(flags, "flag"),
             **dict.fromkeys(("configLoopLpSize", "configLoopRpSize"), "integer"),

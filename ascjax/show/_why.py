@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from ._nest import FILL, KEEP, LoopNest
+from .._nest import FILL, KEEP, LoopNest
 
 
 @dataclasses.dataclass(frozen=True)
