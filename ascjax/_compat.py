@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,6 +22,12 @@ def x64_enabled() -> bool:
 @functools.lru_cache(maxsize=4096)
 def _reshape(shape: tuple[int, ...]):
     return jax.jit(lambda x: x.reshape(shape))
+
+
+def fenced(f: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
+    """`f(x)` as a call that XLA:CPU neither inlines nor fuses with its neighbours."""
+    out: Any = set_xla_metadata(jax.jit(f)(x), inlineable="false")
+    return out
 
 
 def fenced_reshape(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:

@@ -127,7 +127,7 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
       dtype: what the caller says it is, or None to go by the array.
       who: the instruction, for the error.
     """
-    held = np.dtype(array_dtype).name
+    held = _held(array_dtype)
     if dtype is None:
         if held in _BY_JAX:
             return _BY_JAX[held], False
@@ -156,13 +156,22 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
     )
 
 
-def require_x64(t: AscendType, who: str) -> None:
-    """Refuse a 64-bit integer or float where JAX would silently make it 32 bits."""
-    if t.bits == 64 and t.jax != "complex64" and not x64_enabled():
+def _held(array_dtype: Any) -> str:
+    try:
+        return np.dtype(array_dtype).name
+    except TypeError:  # such as the type of JAX's random keys
+        return str(array_dtype)
+
+
+def require_x64(array_dtype: Any, who: str) -> None:
+    """Refuse an array of 64-bit numbers, which JAX would silently make 32 bits wide."""
+    held = _held(array_dtype)
+    wide = ("int64", "uint64", "float64", "complex128")
+    if held in wide and not x64_enabled():
         raise ParamError(
             who,
             "dtype",
             "be at most 32 bits wide while jax_enable_x64 is off",
-            t.name,
+            _BY_JAX[held].name if held in _BY_JAX else held,
             "Call jax.config.update('jax_enable_x64', True) first.",
         )

@@ -19,6 +19,7 @@ from ._lowering import Plan, lower_map, lower_nest
 from ._nest import FILL, LoopNest
 from ._products import POSITIONS, Product, product, resolve_path
 from .instr import Params, Site
+from .instr._params import static_int
 
 Overlap = Literal["error", "last"]
 
@@ -34,6 +35,17 @@ class Call:
     params: Params
     src_offset: int = 0
     dst_offset: int = 0
+
+    def __post_init__(self):
+        for field in ("src_offset", "dst_offset"):
+            value = _static(self.params, field, getattr(self, field))
+            object.__setattr__(self, field, value)
+
+
+def _static(params: Params, field: str, value: Any) -> int:
+    """An offset or a size, in elements, as a Python int."""
+    rule, source = "be an integer (elements)", "instructions.md, Units"
+    return static_int(params.instruction, field, value, rule, source)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +143,9 @@ class Move:
                 "errata.md, As built",
             )
         check_option(who, "behaviour", behaviour, ("documented",))
+        src_size = _static(calls[0].params, "src_size", src_size)
+        if dst_size is not None:
+            dst_size = _static(calls[0].params, "dst_size", dst_size)
         where = None if product is None else _product(product)
         resolved = path
         sites = []

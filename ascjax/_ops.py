@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ._dtypes import TYPES, AscendType, of_array, require_x64
+from ._dtypes import AscendType, of_array, require_x64
 from ._errors import BoundsError, ParamError, SupportError
 from ._move import Call, Move, Overlap
 from ._packed import byte_plan, run_nibbles
@@ -151,6 +151,8 @@ def _call(
         move = _prepared(*key)
     except TypeError:  # something in the key does not hash: let the checks say what
         move = _prepared.__wrapped__(*key)
+    if dst is not None:
+        _check_lead(who, src, dst)
     return move(src, dst)
 
 
@@ -166,7 +168,7 @@ def _prepared(op: str, params: Any, src: Form, dst: Form | None, options: tuple)
     """One call, checked and compiled: a function of (src, dst)."""
     check_params(op, None, params, ())
     dst_size, src_offset, dst_offset, *rest = options
-    calls = (Call(params, *offsets(params.instruction, src_offset, dst_offset)),)
+    calls = (Call(params, src_offset, dst_offset),)
     return _compiled(calls, src, dst, dst_size, *rest)
 
 
@@ -240,6 +242,8 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
             fix = "Make the move for this size, or pass the buffer it was made for."
             rule = f"hold {length} ({unit}) in its last axis"
             raise BoundsError(who, field, rule, array.shape[-1], fix)
+    if dst is not None:
+        _check_lead(who, src, dst)
     return _applied(move, packed)(src, dst)
 
 
@@ -262,6 +266,8 @@ class Sequence:
         source = _array(who, "src", src)
         kept = None if dst is None else _array(who, "dst", dst)
         form = None if kept is None else _form(kept)
+        if kept is not None:
+            _check_lead(who, source, kept)
         return _joined(self, _form(source), form, dst_size)(source, kept)
 
     @functools.cached_property
@@ -310,7 +316,7 @@ def sequence(
         if not isinstance(call, Call):
             params, *starts = call if isinstance(call, tuple) else (call,)
             check_params(getattr(params, "op", "load_data"), None, params, ())
-            call = Call(params, *offsets("sequence", *(*starts, 0, 0)[:2]))
+            call = Call(params, *starts)
         made.append(call)
     if not made:
         fix = "Pass params or (params, src_offset, dst_offset) tuples."
@@ -343,15 +349,6 @@ def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:
         raise ParamError(op, "params", rule, got, fix)
 
 
-def offsets(who: str, src_offset: Any, dst_offset: Any) -> tuple[int, int]:
-    """Both offsets as Python ints."""
-    rule = "be an integer (elements)"
-    return (
-        static_int(who, "src_offset", src_offset, rule, "instructions.md, Units"),
-        static_int(who, "dst_offset", dst_offset, rule, "instructions.md, Units"),
-    )
-
-
 def _type(who: str, src: Form, dst: Form | None, dtype: Any) -> tuple[AscendType, bool]:
     """The operands' type, and whether they are packed."""
     t, packed = of_array(src[1], dtype, who)
@@ -368,6 +365,8 @@ def _array(who: str, field: str, value: Any) -> jax.Array:
         rule = "be an array whose last axis is the flat buffer"
         fix = "Pass an array of shape (..., elements)."
         raise ParamError(who, field, rule, type(value).__name__, fix)
+    if array.dtype.itemsize > 4:
+        require_x64(array.dtype, who)
     if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
         shard = array.sharding.shard_shape(array.shape)
         if shard[-1] != array.shape[-1]:
@@ -381,12 +380,21 @@ def _array(who: str, field: str, value: Any) -> jax.Array:
     return array
 
 
+def _check_lead(who: str, src: jax.Array, dst: jax.Array) -> None:
+    """Raise ParamError where the leading axes do not broadcast."""
+    try:
+        np.broadcast_shapes(src.shape[:-1], dst.shape[:-1])
+    except ValueError:
+        rule = "have leading axes that broadcast with those of src"
+        got = f"{dst.shape[:-1]} where src has {src.shape[:-1]}"
+        fix = "Give both the same batch, or one of them none."
+        raise ParamError(who, "dst", rule, got, fix) from None
+
+
 def _converted(who: str, value: Any) -> jax.Array | None:
     """A NumPy array or a list as a JAX array; None where it is neither."""
     if isinstance(value, np.ndarray | np.generic):
-        held = next((t for t in TYPES.values() if t.jax == value.dtype.name), None)
-        if held is not None:
-            require_x64(held, who)
+        require_x64(value.dtype, who)
     try:
         return jnp.asarray(value)
     except TypeError:

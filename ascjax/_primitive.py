@@ -23,9 +23,10 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._compat import manual_axes, not_mapped, vary_over
-from ._errors import ParamError, SupportError
+from ._compat import fenced, not_mapped
+from ._errors import ParamError
 from ._lowering import Plan
+from ._shardings import align, refuse_flat, spec_of, with_auto_axes
 from ._steps import Context
 from ._window import zeros
 
@@ -39,12 +40,7 @@ def run(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
     """
     if dst is None:
         return move_p.bind(src, plan=plan, kind="put0")
-    lead = jnp.broadcast_shapes(src.shape[:-1], dst.shape[:-1])
-    src = jnp.broadcast_to(src, (*lead, plan.src_size))
-    dst = jnp.broadcast_to(dst, (*lead, plan.dst_size))
-    axes = manual_axes(jax.typeof(src)) | manual_axes(jax.typeof(dst))
-    src, dst = vary_over(src, axes), vary_over(dst, axes)
-    return move_p.bind(src, dst, plan=plan, kind="put")
+    return move_p.bind(*align(src, dst), plan=plan, kind="put")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -63,16 +59,8 @@ def jitted(plan: Plan):
 def _abstract_eval(*operands, plan: Plan, kind: str):
     size = plan.src_size if kind == "take" else plan.dst_size
     x = operands[0]
-    spec = tuple(x.sharding.spec)
-    if any(len(y.sharding.spec) == y.ndim and y.sharding.spec[-1] for y in operands):
-        raise SupportError(
-            "ascjax",
-            "src and dst",
-            "not be sharded along their last axis, the flat buffer",
-            f"the sharding {x.sharding.spec}",
-            "Shard leading (batch) axes instead.",
-        )
-    sharding = x.sharding.update(spec=(*spec[: x.ndim - 1], None))
+    refuse_flat(operands)
+    sharding = x.sharding.update(spec=(*spec_of(x)[:-1], None))
     return x.update(shape=(*x.shape[:-1], size), sharding=sharding, weak_type=False)
 
 
@@ -145,6 +133,8 @@ def _batch(operands, dims, *, plan: Plan, kind: str):
         else jnp.moveaxis(x, d, 0)
         for x, d in zip(operands, dims, strict=True)
     ]
+    if kind == "put":
+        front = align(front[0], front[1])
     return move_p.bind(*front, plan=plan, kind=kind), 0
 
 
@@ -184,28 +174,35 @@ def _from_bits(x: jax.Array, dtype: Any) -> jax.Array:
     return x if x.dtype == dtype else jax.lax.bitcast_convert_type(x, dtype)
 
 
+def _lower(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Array:
+    def apply(*operands: jax.Array) -> jax.Array:
+        return _apply(*operands, plan=plan, kind=kind, fence=fence)
+
+    return with_auto_axes(apply, operands[0])(*operands)
+
+
 def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Array:
     """A plan on arrays: what the primitive means."""
     x = operands[0]
     lead = x.ndim - 1
+    dtype = x.dtype
     if plan.last is None:
         if kind in ("put", "keep"):
             return operands[-1]
         size = plan.src_size if kind == "take" else plan.dst_size
-        return zeros((*x.shape[:-1], size), x)
+        return _home(zeros((*x.shape[:-1], size), _to_bits(x)), dtype, fence)
     if kind == "take":
         return _take(x, plan, lead, fence)
-    dtype = x.dtype
     if plan.rewrites or _width(dtype) == 4:
         operands = tuple(map(_to_bits, operands))
     x = operands[0]
     context = Context(_fills(plan, x.dtype), fence)
     if kind == "keep":
-        return _from_bits(plan.last.keep(x, lead, context), dtype)
+        return _home(plan.last.keep(x, lead, context), dtype, fence)
     for step in plan.steps[:-1]:
         x = step.forward(x, lead, context)
     dst = operands[1] if kind == "put" else None
-    return _from_bits(plan.last.write(x, dst, lead, context), dtype)
+    return _home(plan.last.write(x, dst, lead, context), dtype, fence)
 
 
 def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
@@ -217,7 +214,14 @@ def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
         elif narrow or step.rewrites_back:
             x = _to_bits(x)
         x = step.backward(x, lead, Context((), fence))
-    return _from_bits(x, dtype)
+    return _home(x, dtype, fence)
+
+
+def _home(x: jax.Array, dtype: Any, fence: bool) -> jax.Array:
+    """Bits as values again, out of XLA:CPU's fusions: it would compute on bfloat16."""
+    if x.dtype == dtype:
+        return x
+    return fenced(lambda y: _from_bits(y, dtype), x) if fence else _from_bits(x, dtype)
 
 
 def _fills(plan: Plan, dtype: Any) -> tuple[np.ndarray, ...]:
@@ -234,6 +238,6 @@ def _fills(plan: Plan, dtype: Any) -> tuple[np.ndarray, ...]:
 for _platform, _fence in ((None, False), ("cpu", True)):
     mlir.register_lowering(
         move_p,
-        mlir.lower_fun(functools.partial(_apply, fence=_fence), multiple_results=False),
+        mlir.lower_fun(functools.partial(_lower, fence=_fence), multiple_results=False),
         platform=_platform,
     )

@@ -10,7 +10,7 @@ import jax
 
 from .._dtypes import ascend_type
 from .._move import Call, Move, Overlap
-from .._ops import check_params, offsets, run_move
+from .._ops import check_params, run_move
 from ..instr import Params
 
 
@@ -36,7 +36,7 @@ class _MoveModule(eqx.Module):
     ):
         check_params(self.op, None, params, ())
         self.move = Move.sequence(
-            (Call(params, *offsets(self.op, src_offset, dst_offset)),),
+            (Call(params, src_offset, dst_offset),),
             src_size=src_size,
             dst_size=dst_size,
             product=product,

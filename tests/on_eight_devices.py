@@ -1,0 +1,288 @@
+"""Moves whose batch is spread over a mesh. Run by `test_sharding.py`."""
+
+import functools
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import CASES, Case, integers
+from helpers import check_equal, check_same, every_kind, moved, operands, pulled_back
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import ascjax as asc
+
+# Read when JAX starts its first device, which no import has done.
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+)
+
+some_kinds = pytest.mark.parametrize(
+    "name", ["load2d_gap", "nddma_nearest", "sequence_irregular"]
+)
+
+
+@functools.cache
+def mesh_of(kind: AxisType, *shape: int) -> jax.sharding.Mesh:
+    shape = shape or (8,)
+    names = ("x", "y")[: len(shape)]
+    return jax.make_mesh(shape, names, axis_types=(kind,) * len(shape))
+
+
+@pytest.fixture(params=[AxisType.Auto, AxisType.Explicit], ids=["auto", "explicit"])
+def mesh(request):
+    made = mesh_of(request.param)
+    with jax.set_mesh(made):
+        yield made
+
+
+def put(mesh, x, *spec):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def spread(x) -> bool:
+    """Whether an array lies on all eight devices, each with its own rows."""
+    rows = {shard.index[0].indices(x.shape[0]) for shard in x.addressable_shards}
+    return len(rows) == 8
+
+
+def test_there_are_eight_devices_and_spread_goes_red():
+    assert jax.device_count() == 8
+    mesh = mesh_of(AxisType.Auto)
+    assert spread(put(mesh, np.zeros((8, 3)), "x"))
+    assert not spread(put(mesh, np.zeros((8, 3)), None))
+
+
+# --- NamedSharding, Auto and Explicit
+
+
+@every_kind
+def test_a_batch_over_the_mesh(case: Case, mesh):
+    """Values, gradients and a vmap, with results spread as the operands are."""
+    move = case.move
+    src, dst = operands(move, (8,))
+    ct = integers(1, dst.shape, dst.dtype)
+
+    @jax.jit
+    def run(src, dst, ct):
+        out, back = jax.vjp(case.run, src, dst)
+        return out, *back(ct), jax.vmap(case.run)(src, dst)
+
+    spread_ones = [put(mesh, x, "x", None) for x in (src, dst, ct)]
+    compiled = run.lower(*spread_ones).compile()
+    out, to_src, to_dst, mapped = compiled(*spread_ones)
+    check_same(out, moved(move, src, dst))
+    check_same(mapped, out)
+    for got, want in zip((to_src, to_dst), pulled_back(move, ct), strict=True):
+        check_equal(got, want)
+    results = out, mapped, to_src, to_dst
+    chosen = results if mesh.axis_types[0] == AxisType.Explicit else results[:2]
+    assert all(map(spread, chosen))  # Auto may place a constant zero anywhere
+    text = compiled.as_text()
+    for talk in ("all-gather", "all-reduce", "all-to-all", "collective-permute"):
+        assert talk not in text
+
+
+@some_kinds
+@pytest.mark.parametrize("way", ["one dst", "one src", "dst on all", "src on all"])
+def test_one_operand_over_the_mesh(name, way, mesh):
+    """The other operand without a batch, or with its batch on every device."""
+    case, move = CASES[name], CASES[name].move
+    src, dst = operands(move, (8,))
+    if way == "one dst":
+        dst = dst[0]
+    if way == "one src":
+        src = src[0]
+    places = {"src": ("x", None), "dst": ("x", None)}
+    places[way.split()[0 if "on all" in way else 1]] = ()
+    ct = integers(1, (8, move.dst_size), src.dtype)
+    at = [put(mesh, src, *places["src"]), put(mesh, dst, *places["dst"])]
+
+    @jax.jit
+    def run(src, dst, ct):
+        out, back = jax.vjp(case.run, src, dst)
+        return out, *back(ct)
+
+    out, to_src, to_dst = run(*at, put(mesh, ct, "x", None))
+    check_same(out, moved(move, src, dst))
+    if mesh.axis_types[0] == AxisType.Explicit:
+        assert spread(out)
+    want_src, want_dst = pulled_back(move, ct)
+    check_equal(to_src, want_src if src.ndim == 2 else want_src.sum(0))
+    check_equal(to_dst, want_dst if dst.ndim == 2 else want_dst.sum(0))
+
+
+@some_kinds
+def test_one_operand_over_the_mesh_under_vmap(name, mesh):
+    case, move = CASES[name], CASES[name].move
+    src, dst = operands(move, (8,))
+    over = put(mesh, src, "x", None)
+    out = jax.jit(jax.vmap(case.run, (0, None)))(over, put(mesh, dst[0]))
+    check_same(out, moved(move, src, dst[0]))
+    over = put(mesh, dst, "x", None)
+    out = jax.jit(jax.vmap(case.run, (None, 0)))(put(mesh, src[0]), over)
+    check_same(out, moved(move, src[0], dst))
+
+
+def test_eager_calls_take_arrays_on_a_mesh(mesh):
+    case, move = CASES["load2d_gap"], CASES["load2d_gap"].move
+    src, dst = operands(move, (8,))
+    at = put(mesh, src, "x", None), put(mesh, dst, "x", None)
+    out = case.run(*at)
+    check_same(out, moved(move, src, dst))
+    assert spread(out)
+    check_same(case.run(at[0]), moved(move, src))
+
+
+@pytest.mark.parametrize("name", ["load2d_transpose", "nddma_constant"])
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
+def test_two_mesh_axes_on_two_batch_axes(name, kind):
+    case, move = CASES[name], CASES[name].move
+    src, dst = operands(move, (4, 6))
+    mesh = mesh_of(kind, 4, 2)
+    with jax.set_mesh(mesh):
+        at = [put(mesh, x, "x", "y", None) for x in (src, dst)]
+        out = jax.jit(case.run)(*at)
+    check_same(out, moved(move, src, dst))
+    assert out.sharding.shard_shape(out.shape) == (1, 3, move.dst_size)
+
+
+def test_shardings_given_to_jit():
+    case, move = CASES["nz2nd"], CASES["nz2nd"].move
+    src, dst = operands(move, (8,))
+    rows = NamedSharding(mesh_of(AxisType.Auto), P("x"))
+    out = jax.jit(case.run, in_shardings=(rows, rows), out_shardings=rows)(src, dst)
+    check_same(out, moved(move, src, dst))
+    assert spread(out)
+
+
+def test_modules_and_sequences_over_the_mesh(mesh):
+    params = asc.LoadData2DParams(0, 2, 1)
+    src = integers(1, (8, 512), "float16")
+    load = asc.nn.LoadData(params, dtype="half", src_size=512, dst_size=600)
+    out = load(put(mesh, src, "x", None))
+    check_same(out, moved(load.move, src))
+    assert spread(out)
+
+
+# --- a flat axis that is spread is refused
+
+
+@pytest.mark.parametrize("field", ["src", "dst"])
+def test_a_flat_axis_over_the_mesh_is_refused(field, mesh):
+    params = asc.LoadData2DParams(0, 1)
+    spec = {"src": (None, None), "dst": (None, None)}
+    spec[field] = (None, "x")
+    src, dst = (put(mesh, np.zeros((8, 256), "f2"), *spec[x]) for x in ("src", "dst"))
+    text = (
+        f"load2d: {field} must not be sharded along its last axis, the flat buffer, "
+        r"got shards of 32 of 256 elements\. Shard leading \(batch\) axes instead\."
+    )
+    with pytest.raises(asc.SupportError, match=text):
+        asc.load_data(src, params, dst=dst)
+
+
+@pytest.mark.parametrize("field", ["src", "dst"])
+def test_a_flat_axis_over_the_mesh_is_refused_while_tracing(field):
+    mesh = mesh_of(AxisType.Explicit)
+    spec = {"src": (None, None), "dst": (None, None)}
+    spec[field] = (None, "x")
+    with jax.set_mesh(mesh):
+        src, dst = (
+            put(mesh, np.zeros((8, 256), "f2"), *spec[x]) for x in ("src", "dst")
+        )
+        text = (
+            r"must not be sharded along their last axis, the flat buffer, got the "
+            r"sharding P\(None, 'x'\)\. Shard leading \(batch\) axes instead\."
+        )
+        with pytest.raises(asc.SupportError, match=text):
+            jax.jit(lambda s, d: asc.load_data(s, asc.LoadData2DParams(0, 1), dst=d))(
+                src, dst
+            )
+
+
+# --- shard_map, with its check of what varies over the mesh
+
+
+VARYING = {
+    "both": (P("x"), P("x")),
+    "src": (P("x"), P()),
+    "dst": (P(), P("x")),
+    "none": (P(), P()),
+}
+
+
+@every_kind
+@pytest.mark.parametrize("varies", ["both", "src"])
+def test_shard_map(case: Case, varies):
+    check_shard_map(case, varies)
+
+
+@some_kinds
+@pytest.mark.parametrize("varies", ["dst", "none"])
+def test_shard_map_of_a_constant_source(name, varies):
+    check_shard_map(CASES[name], varies)
+
+
+def check_shard_map(case: Case, varies: str) -> None:
+    """Values, and gradients taken outside and inside of the map."""
+    move, specs = case.move, VARYING[varies]
+    lead = [(8,) if spec else () for spec in specs]
+    src, dst = operands(move, lead[0])[0], operands(move, lead[1])[1]
+    whole = (8,) if varies != "none" else ()
+    ct = integers(1, (*whole, move.dst_size), src.dtype)
+    at = P("x") if whole else P()
+    mesh = mesh_of(AxisType.Explicit if varies == "both" else AxisType.Auto)
+
+    over = functools.partial(jax.shard_map, mesh=mesh, check_vma=True)
+    run = over(case.run, in_specs=specs, out_specs=at)
+
+    def pull(src, dst, ct):
+        return jax.vjp(case.run, src, dst)[1](ct)
+
+    @jax.jit
+    def results(src, dst, ct):
+        out, back = jax.vjp(run, src, dst)
+        inside = over(pull, in_specs=(*specs, at), out_specs=specs)(src, dst, ct)
+        return out, back(ct), inside
+
+    with jax.set_mesh(mesh):
+        given = zip((src, dst, ct), (*specs, at), strict=True)
+        out, outside, inside = results(*(put(mesh, x, *spec) for x, spec in given))
+    check_same(out, moved(move, src, dst))
+    want = [
+        pull if given or not whole else pull.sum(0)
+        for pull, given in zip(pulled_back(move, ct), lead, strict=True)
+    ]
+    for got in (outside, inside):
+        check_equal(got[0], want[0])
+        check_equal(got[1], want[1])
+
+
+def test_shard_map_without_a_destination():
+    case, move = CASES["nddma_constant"], CASES["nddma_constant"].move
+    src = operands(move, (8,))[0]
+    mesh = mesh_of(AxisType.Auto)
+    run = jax.shard_map(case.run, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    check_same(jax.jit(run)(src), moved(move, src))
+
+
+def test_shard_map_with_a_scan_inside():
+    """The carry varies as the sources do, though the destination starts constant."""
+    case, move = CASES["load2d_gap"], CASES["load2d_gap"].move
+    srcs, dst = operands(move, (8, 3))[0], operands(move)[1]
+
+    def run(srcs, dst):
+        first = case.run(srcs[0, 0], dst)
+        return jax.lax.scan(lambda d, s: (case.run(s, d), None), first, srcs[0])[0][
+            None
+        ]
+
+    mesh = mesh_of(AxisType.Auto)
+    over = jax.shard_map(
+        run, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"), check_vma=True
+    )
+    check_same(jax.jit(over)(srcs, jnp.asarray(dst)), moved(move, srcs[:, 2], dst))
