@@ -157,6 +157,15 @@ def _width(dtype: Any) -> int:
     return 4 if name.startswith(("int4", "uint4", "float4")) else dtype.itemsize * 8
 
 
+def _narrow(dtype: Any) -> bool:
+    """Whether values must not be in XLA's hands: 4 bits, and floats of at most 16.
+
+    Some of its CPU kernels convert these to wider types to copy them, and lose NaNs.
+    """
+    float_like = jnp.issubdtype(dtype, jnp.floating)
+    return _width(dtype) == 4 or (float_like and _width(dtype) <= 16)
+
+
 def _to_bits(x: jax.Array) -> jax.Array:
     target = _bits_type(x.dtype)
     if x.dtype == target:
@@ -193,7 +202,7 @@ def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Arra
         return _home(zeros((*x.shape[:-1], size), _to_bits(x)), dtype, fence)
     if kind == "take":
         return _take(x, plan, lead, fence)
-    if plan.rewrites or _width(dtype) == 4:
+    if plan.rewrites or _narrow(dtype):
         operands = tuple(map(_to_bits, operands))
     x = operands[0]
     context = Context(_fills(plan, x.dtype), fence)
@@ -207,7 +216,7 @@ def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Arra
 
 def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
     dtype = x.dtype
-    narrow = _width(dtype) == 4
+    narrow = _narrow(dtype)
     for step in reversed(plan.steps):
         if step.sums:
             x = _from_bits(x, dtype)
