@@ -102,12 +102,13 @@ def ascend_type(name: Any) -> AscendType:
     if isinstance(name, AscendType):
         return name
     known = TYPES.get(name) or _BY_JAX.get(name) if isinstance(name, str) else None
-    if known is None and name not in (float, int, bool, complex):
+    pythons = (float, int, bool, complex)
+    if known is None and not any(name is python for python in pythons):
         try:
             known = _BY_JAX.get(np.dtype(name).name)
         except Exception:  # NumPy parses strings, and raises what its parser does
             known = None
-    if known is None or name == "":
+    if known is None or (isinstance(name, str) and not name):
         raise ParamError(
             "ascjax",
             "dtype",

@@ -73,13 +73,29 @@ class BoundsError(AscendError):
     >>> asc.load_data(jnp.zeros(300, "int8"), asc.LoadData2DParams(repeat_times=1))
     Traceback (most recent call last):
     ...
-    ascjax._errors.BoundsError: load2d: src must hold elements [0, 512) ...
+    ascjax._errors.BoundsError: load2d: src must hold elements [0, 512), ...
     """
 
 
 class AlignmentError(AscendError):
-    """An operand's start is not on the boundary that its position asks for (bytes)."""
+    """An operand's start is not on the boundary that its position asks for (bytes).
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> one = asc.LoadData2DParams(repeat_times=1)
+    >>> asc.load_data(jnp.zeros(512, "int8"), one, path="L1->L0A", dst_offset=32)
+    Traceback (most recent call last):
+    ...
+    ascjax._errors.AlignmentError: load2d: dst_offset must start on a multiple of ...
+    """
 
 
 class OverlapError(AscendError):
-    """Two writes of one instruction meet in one destination element (or may meet)."""
+    """Two writes of one instruction meet in one destination element (or may meet).
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> rows = asc.Nz2NdParamsFull(1, 4, 32, 1, 4, dst_d_stride=16)
+    >>> asc.data_copy(jnp.zeros(128), rows)
+    Traceback (most recent call last):
+    ...
+    ascjax._errors.OverlapError: nz2nd: dst must be written at most once ...
+    """

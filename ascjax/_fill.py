@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import struct
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,7 +101,9 @@ def fill_bits(constant: Constant, t: AscendType, who: str, source: str) -> int:
     dtype = jnp.dtype(t.jax)
     if t.jax == "bool" or jnp.issubdtype(dtype, jnp.integer):
         low, high = (0, 1) if t.jax == "bool" else _limits(dtype)
-        if number != number or number not in range(low, high + 1):
+        real = number.real
+        whole = math.isfinite(real) and real == int(real)
+        if not whole or not low <= real <= high:
             refuse(f"be an integer in [{low}, {high}] for {t}", "Choose one that fits.")
         return int(number.real) % (1 << t.bits)
     bits = _round(number, t.jax)
@@ -116,12 +117,29 @@ def _limits(dtype: Any) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
+def _by_odd(wide: np.float64, dtype: Any) -> Any:
+    """A float32 that rounds to narrow types as `wide` itself does, not twice.
+
+    ml_dtypes converts through float32. What that step would round off is kept in its
+    last bit ("round to odd"), where it can still break a tie.
+    """
+    if dtype.kind == "f" and dtype.itemsize in (2, 4, 8) and dtype.name != "bfloat16":
+        return wide
+    near = np.float32(wide)
+    if np.float64(near) == wide or not np.isfinite(near):
+        return near
+    low = np.nextafter(near, np.float32(0)) if abs(near) > abs(wide) else near
+    return (low.view(np.uint32) | np.uint32(1)).view(np.float32)
+
+
 def _round(number: Any, name: str | None) -> int | None:
     """The bits of the nearest value; None where a finite one would be lost."""
-    if abs(number) > sys.float_info.max and not math.isinf(number):
+    try:
+        wide = np.float64(number)
+    except OverflowError:
         return None
     with np.errstate(all="ignore"):
-        scalar = np.asarray(number, np.float64).astype(jnp.dtype(name))
+        scalar = _by_odd(wide, jnp.dtype(name)).astype(jnp.dtype(name))
     back = float(scalar)
     lost = back != back and number == number
     lost = lost or (abs(back) == float("inf") and abs(number) != float("inf"))

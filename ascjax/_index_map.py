@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import BoundsError, OverlapError
+from ._errors import BoundsError, OverlapError, ParamError
 from ._nest import FILL, KEEP, LoopNest
 
 _INT32 = 2**31 - 1
@@ -38,7 +38,7 @@ class IndexMap:
     src_size: int
 
     def __post_init__(self):
-        index = np.ascontiguousarray(self.index, np.int32)
+        index = np.array(self.index, np.int32)
         index.flags.writeable = False
         object.__setattr__(self, "index", index)
 
@@ -130,15 +130,25 @@ class IndexMap:
         Args:
           src: shape (..., src_size).
           dst: shape (..., dst_size), what the destination held before.
-          fill: what padding is filled with, or a sequence of one value a FILL code.
+          fill: what padding is filled with, or a list of one value a FILL code.
         """
         src = np.asarray(src)
+        if src.shape[-1:] != (self.src_size,):
+            rule = f"hold {self.src_size} elements in its last axis"
+            fix = "Pass the buffer that the map was made for."
+            raise BoundsError("IndexMap.apply", "src", rule, src.shape, fix)
+        codes = FILL - int(self.index.min(initial=0)) + 1
+        fills = fill if np.ndim(fill) else [fill] * codes
+        if codes > len(fills):
+            rule = f"give {codes} values, one for each FILL code"
+            fix = "Pass a list of them."
+            raise ParamError("IndexMap.apply", "fill", rule, len(fills), fix)
         shape = (*src.shape[:-1], self.dst_size)
         out = np.zeros(shape, src.dtype)
         out[...] = 0 if dst is None else dst
         copied = self.index >= 0
         out[..., copied] = src[..., self.index[copied]]
-        for k, value in enumerate(np.atleast_1d(fill)):
+        for k, value in enumerate(fills):
             out[..., self.index == FILL - k] = value
         return out
 

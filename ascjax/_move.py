@@ -19,7 +19,7 @@ from ._lowering import Plan, lower_map, lower_nest
 from ._nest import FILL, LoopNest
 from ._products import POSITIONS, Product, product, resolve_path
 from .instr import Params, Site
-from .instr._params import static_int
+from .instr._fields import static_int
 
 Overlap = Literal["error", "last"]
 
@@ -30,7 +30,15 @@ _DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One call: params, and where its operands start, in elements."""
+    """One call: params, and where its operands start, in elements.
+
+    Raises:
+      ParamError: an offset that is no integer.
+
+    >>> import ascjax as asc
+    >>> asc.Call(asc.LoadData2DParams(repeat_times=1), dst_offset=256).dst_offset
+    256
+    """
 
     params: Params
     src_offset: int = 0
@@ -45,7 +53,11 @@ class Call:
 def _static(params: Params, field: str, value: Any) -> int:
     """An offset or a size, in elements, as a Python int."""
     rule, source = "be an integer (elements)", "instructions.md, Units"
-    return static_int(params.instruction, field, value, rule, source)
+    number = static_int(params.instruction, field, value, rule, source)
+    if number < 0 and field.endswith("_size"):
+        rule, fix = "be at least 0 (elements)", "Give the buffer's length."
+        raise BoundsError(params.instruction, field, rule, number, fix, source)
+    return number
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,12 @@ FILL = -2
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """One loop: its name in print, its trip count, its step in the destination."""
+    """One loop: its name in print, its trip count, its step in the destination.
+
+    >>> import ascjax as asc
+    >>> asc.Loop("i", 5, 256).extent
+    5
+    """
 
     name: str
     extent: int
@@ -38,6 +43,12 @@ class Coord:
 
     One step of it is `stride` elements. `extent` None means that no iteration can be
     outside.
+
+    >>> import ascjax as asc
+    >>> x = asc.Coord((1,), 1, offset=-1, extent=2, outside="fill")
+    >>> print(asc.LoopNest((asc.Loop("x", 4, 1),), (x,)))
+    for x < 4:
+        dst[x] = src[x - 1] if 0 <= x - 1 < 2 else padding
     """
 
     terms: tuple[int, ...]
@@ -233,7 +244,8 @@ class LoopNest:
             if coord.outside == "clamp":
                 plain.append((coord.stride, f"clip({text}, 0, {coord.extent - 1})"))
             else:
-                plain.append((coord.stride, text if "+" not in text else f"({text})"))
+                bare = coord.stride == 1 or " " not in text
+                plain.append((coord.stride, text if bare else f"({text})"))
                 inside.append(f"0 <= {text} < {coord.extent}")
         line = f"dst[{dst}] = src[{_sum(plain, start)}]"
         if inside:
@@ -246,10 +258,13 @@ _NAMES = ("call", *(f"call{k}" for k in range(2, 10)))
 
 def _sum(terms: Sequence[tuple[int, str]], start: int) -> str:
     """A sum as people write it: no zero terms, no factor 1, signs in place."""
-    parts = [str(start)] if start or not any(factor for factor, _ in terms) else []
+    moves = any(factor for factor, _ in terms)
+    parts = [str(start)] if start > 0 or not moves else []
     for factor, name in terms:
         if factor:
             size = name if abs(factor) == 1 else f"{abs(factor)}*{name}"
             sign = "-" if factor < 0 else "+"
             parts.append(f"{sign} {size}" if parts else f"{sign}{size}".lstrip("+"))
+    if start < 0 and moves:
+        parts.append(f"- {-start}")
     return " ".join(parts)

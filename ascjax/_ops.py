@@ -18,7 +18,7 @@ from ._move import Call, Move, Overlap
 from ._packed import byte_plan, run_nibbles
 from ._primitive import jitted
 from .instr import REGISTRY, Params
-from .instr._params import static_int
+from .instr._fields import static_int
 
 
 def load_data(
@@ -249,7 +249,19 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
 
 @dataclasses.dataclass(frozen=True)
 class Sequence:
-    """Calls in order on one destination, as one map; made by `asc.sequence`."""
+    """Calls in order on one destination, as one map; made by `asc.sequence`.
+
+    Called with (src, dst=None, *, dst_size=None); shapes, errors and gradient are
+    `load_data`'s.
+
+    Source: instructions.md, Units.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> one = asc.LoadData2DParams(repeat_times=1)
+    >>> both = asc.sequence([(one, 256, 0), (one, 0, 256)])
+    >>> both(jnp.arange(512, dtype="float16"))[::256]
+    Array([256.,   0.], dtype=float16)
+    """
 
     calls: tuple[Call, ...]
     product: Any = None
@@ -311,17 +323,30 @@ def sequence(
     >>> fill(jnp.arange(1536, dtype="float16")).shape
     (1536,)
     """
-    made = []
-    for call in calls:
-        if not isinstance(call, Call):
-            params, *starts = call if isinstance(call, tuple) else (call,)
-            check_params(getattr(params, "op", "load_data"), None, params, ())
-            call = Call(params, *starts)
-        made.append(call)
+    listed = list(calls) if isinstance(calls, Iterable) else []
+    made = tuple(call if isinstance(call, Call) else _call_of(call) for call in listed)
     if not made:
-        fix = "Pass params or (params, src_offset, dst_offset) tuples."
-        raise ParamError("sequence", "calls", "hold at least one call", "none", fix)
-    return Sequence(tuple(made), product, path, dtype, overlap, behaviour)
+        got = "none" if isinstance(calls, Iterable) else type(calls).__name__
+        raise ParamError("sequence", "calls", "hold at least one call", got, _CALLS)
+    return Sequence(made, product, path, dtype, overlap, behaviour)
+
+
+_CALLS = "Pass a list of params or (params, src_offset, dst_offset) tuples."
+
+
+def _call_of(item: Any) -> Call:
+    """One item of `sequence`'s calls."""
+    params, *starts = item if isinstance(item, tuple) and item else (item,)
+    if item == ():
+        got = "an empty tuple"
+        raise ParamError("sequence", "calls", "hold params", got, _CALLS)
+    if not isinstance(params, Params):
+        rule = f"be one of {', '.join(cls.__name__ for cls in REGISTRY.values())}"
+        raise ParamError("sequence", "params", rule, type(params).__name__, _CALLS)
+    if len(starts) > 2:
+        rule = "be (params, src_offset, dst_offset)"
+        raise ParamError("sequence", "calls", rule, f"{len(item)} values", _CALLS)
+    return Call(params, *starts)
 
 
 # --- operands
@@ -397,7 +422,7 @@ def _converted(who: str, value: Any) -> jax.Array | None:
         require_x64(value.dtype, who)
     try:
         return jnp.asarray(value)
-    except TypeError:
+    except (TypeError, ValueError):
         return None
 
 

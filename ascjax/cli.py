@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib.metadata
+import runpy
 import sys
 import time
 from pathlib import Path
@@ -49,6 +50,17 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _run_file(file: Path) -> None:
+    """Run a user's file, which registers the instructions that it declares."""
+    if not file.is_file():
+        raise typer.BadParameter(f"{file}: no such file", param_hint="--with")
+    try:
+        runpy.run_path(str(file), run_name=file.stem)
+    except Exception as error:
+        said = f"{file}: {type(error).__name__}: {error}"
+        raise typer.BadParameter(said, param_hint="--with") from error
+
+
 @app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
@@ -58,8 +70,18 @@ def root(
             "--version", callback=_version, is_eager=True, help="Print the version."
         ),
     ] = False,
+    with_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="FILE.py",
+            help="Run a file first that declares instructions of your own.",
+        ),
+    ] = None,
 ) -> None:
     """Ascend NPU data moves as static index maps: list, show, verify."""
+    for file in with_file or []:
+        _run_file(file)
     if context.invoked_subcommand is None:
         print(context.get_help())
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,7 +256,7 @@ def test_show_passes_on_what_its_instruction_knows(monkeypatch):
         list_command=lambda out: seen.append("list"),
         show_command=lambda out, name, words: seen.append((name, words)),
     )
-    monkeypatch.setitem(sys.modules, "ascjax._show", show)
+    monkeypatch.setitem(sys.modules, "ascjax.show", show)
     words = ["--srcStride", "-1", "--ifTranspose", "true", "--why", "3"]
     assert main(["show", "load2dv2", *words]) == main(["list"]) == 0
     assert seen == [("load2dv2", words), "list"]
@@ -337,3 +338,26 @@ def test_the_module_runs_and_the_package_imports_neither_typer_nor_rich():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("ascjax: none.json: the file must be readable")
+
+
+def test_a_user_s_file_joins_the_commands():
+    sixth = Path(__file__).parent / "data" / "sixth.py"
+    command = [sys.executable, "-m", "ascjax", "--with", str(sixth)]
+    shown = subprocess.run(
+        [*command, "show", "mirror", "--block-count", "2", "--start-block", "3"],
+        capture_output=True,
+        text=True,
+    )
+    assert shown.returncode == 0
+    assert "dst[16*i + e] = src[64 - 16*i + e]" in shown.stdout
+
+
+@pytest.mark.parametrize("text", [None, "1 / 0"], ids=["missing", "broken"])
+def test_a_user_s_file_that_does_not_run_is_one_line(tmp_path, capsys, text):
+    file = tmp_path / "mine.py"
+    if text:
+        file.write_text(text)
+    assert main(["--with", str(file), "list"]) == 2
+    assert "mine.py: " + ("ZeroDivisionError" if text else "no such file") in (
+        capsys.readouterr().err
+    )

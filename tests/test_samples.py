@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import ascjax as asc
 from ascjax import oracle
-from ascjax.instr import REGISTRY, Params, Site
-from ascjax.instr._params import integer
+from ascjax.instr import REGISTRY, Params, Site, integer
 from ascjax.verify._choices import lattice
 from ascjax.verify._coverage import coverage
 from ascjax.verify._samples import BUILDERS, sample
@@ -112,7 +111,6 @@ def test_lattice_strides_never_clash():
 def shuffle():
     """A made-up instruction whose count must be even."""
 
-    @dataclasses.dataclass(frozen=True)
     class Shuffle(Params):
         instruction = "shuffle"
         op = "data_copy"

@@ -9,8 +9,7 @@ from case_file_helpers import GOLDEN, golden, scenario_of_one_fractal, write
 
 from ascjax._nest import Loop, LoopNest
 from ascjax.cli import main
-from ascjax.instr import REGISTRY, Params
-from ascjax.instr._params import integer
+from ascjax.instr import REGISTRY, Params, integer
 from ascjax.verify import check_case, read_cases
 
 

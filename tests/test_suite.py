@@ -9,8 +9,7 @@ import pytest
 
 import ascjax as asc
 from ascjax import _ops, oracle
-from ascjax.instr import REGISTRY, Params, Site
-from ascjax.instr._params import integer
+from ascjax.instr import REGISTRY, Params, Site, integer
 from ascjax.verify import _suite, _ways
 from ascjax.verify._coverage import coverage
 from ascjax.verify._documents import UNSTATED, examples
@@ -238,7 +237,6 @@ def test_an_oracle_that_refuses_is_an_error(monkeypatch):
 def reverse():
     """A made-up instruction, without a builder of samples and without an oracle."""
 
-    @dataclasses.dataclass(frozen=True)
     class Reverse(Params):
         instruction = "reverse"
         op = "data_copy"

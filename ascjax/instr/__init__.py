@@ -3,6 +3,9 @@
 import importlib
 import pkgutil
 
+from ._fields import flag as flag
+from ._fields import ignored as ignored
+from ._fields import integer as integer
 from ._params import REGISTRY as REGISTRY
 from ._params import Params as Params
 from ._params import Site as Site

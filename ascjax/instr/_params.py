@@ -1,21 +1,19 @@
-"""What the params classes share: fields with ranges, checks, the registry."""
+"""What the params classes share: checks, support tables, the registry."""
 
 from __future__ import annotations
 
 import dataclasses
-import operator
-import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn, dataclass_transform
 
-import numpy as np
 from jax.core import Tracer
 
 from .._dtypes import TYPES, AscendType, ascend_type
-from .._errors import OverlapError, ParamError, SupportError
+from .._errors import AscendError, OverlapError, ParamError, SupportError
 from .._nest import LoopNest
 from .._overlap import Unproved, first_clash
 from .._products import PRODUCTS, Product
+from ._fields import as_flag, c_name, in_range, static_int
 
 Support = Mapping[str, Mapping[str, str]]
 
@@ -34,76 +32,31 @@ class Site:
         return self.path is not None and self.path.startswith("GM->")
 
 
-def integer(low: int, high: int, unit: str, *, default: int = 0, zero_if: str = ""):
-    """A field that holds an integer in [low, high], counted in `unit`.
-
-    `zero_if` names a count: where that is 0 or 1, the field may be 0 as well, since it
-    is only ever multiplied by index 0.
-    """
-    meta = {"range": (low, high), "unit": unit, "zero_if": zero_if}
-    return dataclasses.field(default=default, metadata=meta)
-
-
-def flag():
-    """A field that holds true or false."""
-    return dataclasses.field(default=False, metadata={"flag": True})
-
-
-def ignored():
-    """A field that the hardware ignores; any integer."""
-    return dataclasses.field(default=0, metadata={"ignored": True})
-
-
-def c_name(snake: str) -> str:
-    """The C struct's name of a field: `src_nd_matrix_stride` -> `srcNdMatrixStride`."""
-    return re.sub(r"_([a-z0-9])", lambda m: m.group(1).upper(), snake)
-
-
-def static_int(who: str, field: str, value: Any, rule: str, source: str) -> int:
-    """`value` as a Python int, or an error that says why it is not one."""
-    if isinstance(value, Tracer):
-        raise ParamError(
-            who,
-            field,
-            "be a Python integer, known while tracing",
-            f"a tracer ({value.aval})",
-            "Parameters are static. To run many parameter sets under one compilation, "
-            "the sweep API (asc.sweep) is planned; until then call the op once a set.",
-            source,
-        )
-    try:
-        return operator.index(value)
-    except TypeError:
-        fix = "Pass an integer."
-        raise ParamError(who, field, rule, repr(value), fix, source) from None
-
-
-def in_range(
-    who: str, field: str, value: Any, low: int, high: int, unit: str, source: str
-) -> int:
-    """`value` as an int in [low, high], or a ParamError."""
-    rule = f"be in [{low}, {high}] ({unit})"
-    number = static_int(who, field, value, rule, source)
-    if not low <= number <= high:
-        fix = "Correct the value, or split the move into several calls."
-        raise ParamError(who, field, rule, number, fix, source)
-    return number
-
-
 REGISTRY: dict[str, type[Params]] = {}
 
 
+OPS = ("load_data", "load_data_with_transpose", "data_copy")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Params:
-    """Base of the params classes: a frozen dataclass named and ordered as the C struct.
+    """Base of the params classes, each named and ordered as its C struct.
 
     A subclass sets the class attributes below, its fields, and `nest`; `rules` where it
-    has restrictions beyond the ranges. It is registered by its `instruction`.
+    has restrictions beyond the ranges. It becomes a frozen dataclass by itself, without
+    the decorator, and is registered under its `instruction`.
 
     Attributes:
       instruction: the name in case files, errors and commands.
       op: the public function that takes it.
       source: document and table of the fields.
       support: {product: {"path path ...": "type type ..."}}.
+
+    >>> import ascjax as asc
+    >>> asc.Params.from_dict({"instruction": "load2d", "fields": {"repeatTimes": 3}})
+    LoadData2DParams(repeat_times=3)
+    >>> asc.LoadData2DParams(repeat_times=3).to_fields()["repeatTimes"]
+    3
     """
 
     instruction: ClassVar[str]
@@ -113,6 +66,8 @@ class Params:
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        _check_declaration(cls)
+        dataclasses.dataclass(frozen=True, repr=False)(cls)
         REGISTRY[cls.instruction] = cls
 
     def __post_init__(self):
@@ -120,16 +75,34 @@ class Params:
             value = getattr(self, field.name)
             object.__setattr__(self, field.name, self._checked(field, value))
 
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
+        given = [f for f in fields if getattr(self, f.name) != f.default]
+        said = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in given)
+        return f"{type(self).__name__}({said})"
+
+    def refuse(
+        self,
+        field: str,
+        rule: str,
+        fix: str,
+        *,
+        got: Any = None,
+        source: str | None = None,
+        error: type[AscendError] = ParamError,
+    ) -> NoReturn:
+        """Raise `error` in this instruction's name; `got` None is the field's value."""
+        got = getattr(self, field) if got is None else got
+        source = source or self.source
+        raise error(self.instruction, field, rule, got, fix, source)
+
     def _checked(self, field: dataclasses.Field, value: Any) -> Any:
         meta = field.metadata
         who, source = self.instruction, self.source
         if meta.get("ignored"):
             return static_int(who, field.name, value, "be an integer", source)
         if meta.get("flag"):
-            number = value
-            if not isinstance(value, bool | np.bool_):
-                number = in_range(who, field.name, value, 0, 1, "a flag", source)
-            return bool(number)
+            return as_flag(who, field.name, value, source)
         if "range" not in meta:
             return value
         low, high = meta["range"]
@@ -251,8 +224,32 @@ class Params:
     def explain(self, dtype: Any) -> str:
         """The formula with the numbers put in, for elements of `dtype`."""
         site = Site(None, None, ascend_type(dtype))
+        self.check_support(site)
         self.rules(site)
         return str(self.nest(site))
+
+
+def _check_declaration(cls: type[Params]) -> None:
+    """Raise TypeError where a params class is declared wrongly."""
+    for name in ("instruction", "op", "source", "support"):
+        if not hasattr(cls, name):
+            raise TypeError(f"{cls.__name__}: set the class attribute {name!r}")
+    if cls.op not in OPS:
+        raise TypeError(f"{cls.__name__}: op must be one of {OPS}, got {cls.op!r}")
+    other = REGISTRY.get(cls.instruction)
+    if other is not None and other.__qualname__ != cls.__qualname__:
+        raise TypeError(
+            f"{cls.__name__}: the instruction {cls.instruction!r} is "
+            f"{other.__name__}'s; choose another name"
+        )
+    types = (t for row in cls.support.values() for v in row.values() for t in v.split())
+    for kind, names, known in (
+        ("product", cls.support, PRODUCTS),
+        ("type", types, TYPES),
+    ):
+        for name in names:
+            if name not in known:
+                raise TypeError(f"{cls.__name__}: support names no {kind} {name!r}")
 
 
 def params_class(instruction: str) -> type[Params]:

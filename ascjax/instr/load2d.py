@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from .._errors import ParamError, SupportError
+from .._errors import SupportError
 from .._nest import LoopNest
 from .._products import ATLAS_TRAINING
-from ._params import Params, Site, flag, ignored, integer
+from ._fields import flag, ignored, integer
+from ._params import Params, Site
 
 _B16 = "uint8_t int8_t uint16_t int16_t half"
 _B32 = _B16 + " bfloat16_t uint32_t int32_t float"
@@ -15,7 +14,6 @@ _FROM_GM = "GM->A1 GM->B1 GM->A2 GM->B2"
 _FROM_L1 = "A1->A2 B1->B2"
 
 
-@dataclasses.dataclass(frozen=True)
 class LoadData2DParams(Params):
     """`LoadData(dst, src, LoadData2DParams)`: moves `repeat_times` fractals.
 
@@ -67,24 +65,20 @@ class LoadData2DParams(Params):
 
     def rules(self, site: Site) -> None:
         if site.product is ATLAS_TRAINING and self.dst_gap:
-            raise SupportError(
-                self.instruction,
+            self.refuse(
                 "dst_gap",
                 "be 0 fractals on atlas_training, which has no gap",
-                self.dst_gap,
                 "Set dst_gap=0, or issue one call for each fractal.",
-                self.source,
+                error=SupportError,
             )
         if self.if_transpose:
             check_transpose_path(self, site)
             if site.type.bits != 16:
-                raise ParamError(
-                    self.instruction,
+                self.refuse(
                     "if_transpose",
                     "be False unless the type is 16 bits wide",
-                    f"True with {site.type} ({site.type.bits} bits)",
                     "Use LoadDataWithTranspose for other widths.",
-                    self.source,
+                    got=f"True with {site.type} ({site.type.bits} bits)",
                 )
 
     def nest(self, site: Site) -> LoopNest:
@@ -103,11 +97,10 @@ class LoadData2DParams(Params):
 def check_transpose_path(params: Params, site: Site) -> None:
     """Refuse a transpose on the way from GM: only L1 to L0A or L0B has it."""
     if site.path not in (None, "A1->A2", "B1->B2"):
-        raise SupportError(
-            params.instruction,
+        params.refuse(
             "if_transpose",
             "be False except on A1->A2 and B1->B2",
-            f"True on {site.path}",
             "Load to L1 first and transpose on the way to L0A or L0B.",
-            params.source,
+            got=f"True on {site.path}",
+            error=SupportError,
         )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from .._errors import ParamError
 from .._nest import LoopNest
-from ._params import Params, Site, flag, ignored, integer
+from ._fields import flag, ignored, integer
+from ._params import Params, Site
 from .load2d import check_transpose_path
 
 _TYPES = (
@@ -15,7 +13,6 @@ _TYPES = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
 class LoadData2DParamsV2(Params):
     """`LoadData(dst, src, LoadData2DParamsV2)`: `m_step` x `k_step` fractals.
 
@@ -69,14 +66,11 @@ class LoadData2DParamsV2(Params):
         )
         if getattr(self, field) % multiple:
             unit = "16 elements" if field == "m_step" else "32 bytes"
-            raise ParamError(
-                self.instruction,
+            self.refuse(
                 field,
                 f"be a multiple of {multiple} (units of {unit}) to transpose "
                 f"{site.type.bits}-bit elements",
-                getattr(self, field),
                 "Round it up, with room in the destination for the padding.",
-                self.source,
             )
 
     def nest(self, site: Site) -> LoopNest:

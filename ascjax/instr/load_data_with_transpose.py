@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from .._nest import LoopNest
-from ._params import Params, Site, integer
+from ._fields import integer
+from ._params import Params, Site
 
 _B8 = "int8_t uint8_t half bfloat16_t float int32_t uint32_t"
 _ALL = "int4b_t uint8_t int8_t uint16_t int16_t half bfloat16_t uint32_t int32_t float"
@@ -51,7 +50,6 @@ def _nest(
     return LoopNest.strided(start * fractal, 0, repeat, *inner)
 
 
-@dataclasses.dataclass(frozen=True)
 class LoadData2dTransposeParams(Params):
     """`LoadDataWithTranspose(dst, src, LoadData2dTransposeParams)`, the V1 form.
 
@@ -114,7 +112,6 @@ class LoadData2dTransposeParams(Params):
         )
 
 
-@dataclasses.dataclass(frozen=True)
 class LoadData2dTransposeParamsV2(Params):
     """`LoadDataWithTranspose(dst, src, LoadData2dTransposeParamsV2)`, atlas_350 only.
 

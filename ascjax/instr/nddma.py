@@ -13,7 +13,8 @@ from .._dtypes import AscendType
 from .._errors import OverlapError, ParamError
 from .._fill import Constant, fill_bits
 from .._nest import Loop, LoopNest
-from ._params import Params, Site, c_name, in_range, static_int
+from ._fields import as_flag, c_name, in_range, static_int
+from ._params import Params, Site
 
 _ALL = (
     "bool int8_t uint8_t int16_t uint16_t half bfloat16_t int32_t uint32_t float "
@@ -117,10 +118,8 @@ class NdDmaConfig:
     def __post_init__(self):
         source = "NDDMA, Table 3"
         for name in ("is_nearest_value_mode", "asc_optimize"):
-            value = in_range(
-                _WHO, name, int(getattr(self, name)), 0, 1, "a flag", source
-            )
-            object.__setattr__(self, name, bool(value))
+            value = as_flag(_WHO, name, getattr(self, name), source)
+            object.__setattr__(self, name, value)
         for name in ("loop_lp_size", "loop_rp_size"):
             rule = "be in [0, 255] (padding elements) or 0xFFFF"
             value = static_int(_WHO, name, getattr(self, name), rule, source)
@@ -130,7 +129,6 @@ class NdDmaConfig:
             object.__setattr__(self, name, value)
 
 
-@dataclasses.dataclass(frozen=True)
 class NdDmaParams(Params):
     """`DataCopy<T, dim, config>(dst, src, NdDmaParams)`: a strided copy with padding.
 
@@ -169,9 +167,9 @@ class NdDmaParams(Params):
     def __post_init__(self):
         for name, kind in (("loop_info", NdDmaLoopInfo), ("config", NdDmaConfig)):
             if not isinstance(getattr(self, name), kind):
-                rule, got = f"be an {kind.__name__}", repr(getattr(self, name))
                 fix = f"Make one with asc.{kind.__name__}(...)."
-                raise ParamError(_WHO, name, rule, got, fix, self.source)
+                got = repr(getattr(self, name))
+                self.refuse(name, f"be an {kind.__name__}", fix, got=got)
         try:
             constant = Constant.of(self.constant_value)
         except (TypeError, JAXTypeError) as error:
@@ -196,13 +194,12 @@ class NdDmaParams(Params):
     def rules(self, site: Site) -> None:
         self.fill_bits(site.type)
         if site.type.bits == 64 and self.config.is_nearest_value_mode:
-            raise ParamError(
-                _WHO,
+            self.refuse(
                 "is_nearest_value_mode",
                 "be False for 64-bit types",
-                "True",
                 "Pad with the constant 0.",
-                "NDDMA, Table 3",
+                got="True",
+                source="NDDMA, Table 3",
             )
         info = self.loop_info
         written = [
@@ -218,13 +215,12 @@ class NdDmaParams(Params):
                 (n - 1) * s for n, s in zip(counts, strides, strict=True) if n
             )
             if span >= 2**40:
-                raise ParamError(
-                    _WHO,
+                self.refuse(
                     name,
                     "span less than 2^40 elements, 1 + sum((n - 1) * stride)",
-                    f"a span of {span}",
                     "Split the move into several calls.",
-                    "NDDMA, Restrictions",
+                    got=f"a span of {span}",
+                    source="NDDMA, Restrictions",
                 )
 
     def nest(self, site: Site) -> LoopNest:
@@ -251,14 +247,14 @@ class NdDmaParams(Params):
             for k, loop in enumerate(loops):
                 if loop.dst_stride < room:
                     a = loop.name.removeprefix("x")
-                    raise OverlapError(
-                        _WHO,
+                    self.refuse(
                         f"loop_dst_stride[{a}]",
                         f"be at least {room} (elements), the room that the dimensions "
                         "below it take, where the strides ascend",
-                        loop.dst_stride,
                         "Widen it, or pass overlap='last' to let the later write win.",
-                        "NDDMA, Restrictions",
+                        got=loop.dst_stride,
+                        source="NDDMA, Restrictions",
+                        error=OverlapError,
                     )
                 below = room if k else loop.dst_stride
                 room = loop.dst_stride * (loop.extent - 1) + below

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-from .._errors import ParamError
 from .._nest import LoopNest
-from ._params import Params, Site, integer
+from ._fields import integer
+from ._params import Params, Site
 
 _B16 = "int16_t uint16_t int32_t uint32_t half"
 _ALL = (
@@ -16,7 +14,6 @@ _ALL = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
 class Nz2NdParamsFull(Params):
     """`DataCopy(dst, src, Nz2NdParamsFull)`: NZ matrices to rows, UB to GM.
 
@@ -71,13 +68,10 @@ class Nz2NdParamsFull(Params):
 
     def rules(self, site: Site) -> None:
         if self.d_value % 16:
-            raise ParamError(
-                self.instruction,
+            self.refuse(
                 "d_value",
                 "be a multiple of 16 (columns)",
-                self.d_value,
                 "Round it up, with a destination row that has room for it.",
-                self.source,
             )
 
     def nest(self, site: Site) -> LoopNest:

@@ -1,0 +1,76 @@
+"""Fields of params classes: what they may hold, and how a value is checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from typing import Any
+
+import numpy as np
+from jax.core import Tracer
+
+from .._errors import ParamError
+
+
+def integer(low: int, high: int, unit: str, *, default: int = 0, zero_if: str = ""):
+    """A field that holds an integer in [low, high], counted in `unit`.
+
+    `zero_if` names a count: where that is 0 or 1, the field may be 0 as well, since it
+    is only ever multiplied by index 0.
+    """
+    meta = {"range": (low, high), "unit": unit, "zero_if": zero_if}
+    return dataclasses.field(default=default, metadata=meta)
+
+
+def flag():
+    """A field that holds true or false."""
+    return dataclasses.field(default=False, metadata={"flag": True})
+
+
+def ignored():
+    """A field that the hardware ignores; any integer."""
+    return dataclasses.field(default=0, metadata={"ignored": True})
+
+
+def c_name(snake: str) -> str:
+    """The C struct's name of a field: `src_nd_matrix_stride` -> `srcNdMatrixStride`."""
+    return re.sub(r"_([a-z0-9])", lambda m: m.group(1).upper(), snake)
+
+
+def static_int(who: str, field: str, value: Any, rule: str, source: str) -> int:
+    """`value` as a Python int, or an error that says why it is not one."""
+    if isinstance(value, Tracer):
+        raise ParamError(
+            who,
+            field,
+            "be a Python integer, known while tracing",
+            f"a tracer ({value.aval})",
+            "Parameters are static. To run many parameter sets under one compilation, "
+            "the sweep API (asc.sweep) is planned; until then call the op once a set.",
+            source,
+        )
+    try:
+        return operator.index(value)
+    except TypeError:
+        fix = "Pass an integer."
+        raise ParamError(who, field, rule, repr(value), fix, source) from None
+
+
+def in_range(
+    who: str, field: str, value: Any, low: int, high: int, unit: str, source: str
+) -> int:
+    """`value` as an int in [low, high], or a ParamError."""
+    rule = f"be in [{low}, {high}] ({unit})"
+    number = static_int(who, field, value, rule, source)
+    if not low <= number <= high:
+        fix = "Correct the value, or split the move into several calls."
+        raise ParamError(who, field, rule, number, fix, source)
+    return number
+
+
+def as_flag(who: str, field: str, value: Any, source: str) -> bool:
+    """`value` as a bool: true, false, 0 or 1."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    return bool(in_range(who, field, value, 0, 1, "a flag", source))
