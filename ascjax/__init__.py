@@ -11,7 +11,6 @@ from ._errors import OverlapError as OverlapError
 from ._errors import ParamError as ParamError
 from ._errors import SupportError as SupportError
 from ._index_map import IndexMap as IndexMap
-from ._lowering import Plan as Plan
 from ._move import Call as Call
 from ._move import Move as Move
 from ._nest import Coord as Coord
@@ -23,6 +22,7 @@ from ._ops import load_data as load_data
 from ._ops import load_data_with_transpose as load_data_with_transpose
 from ._ops import run_move as run_move
 from ._ops import sequence as sequence
+from ._plan import Plan as Plan
 from ._products import ATLAS_200I_500_A2 as ATLAS_200I_500_A2
 from ._products import ATLAS_350 as ATLAS_350
 from ._products import ATLAS_A2 as ATLAS_A2

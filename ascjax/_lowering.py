@@ -8,7 +8,6 @@ broadcasts; what is irregular becomes a gather of rows as long as the map allows
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 
@@ -16,11 +15,11 @@ import numpy as np
 
 from ._index_map import IndexMap, check_indexable
 from ._nest import KEEP, Coord, LoopNest
+from ._plan import Plan
 from ._steps import (
     Edge,
     Flip,
     Gather,
-    Last,
     Pad,
     Permute,
     Read,
@@ -29,54 +28,13 @@ from ._steps import (
     Rows,
     Split,
     Step,
+    Sum,
     Write,
 )
-from ._window import Window, nests
+from ._window import Dims, Window, nests
 
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """How a move is applied: steps from the source to the destination.
-
-    Attributes:
-      steps: in order; the last one writes. None at all where nothing moves.
-      src_size, dst_size: elements of the buffers.
-      fills: bit patterns of the padding values.
-      why: one sentence on the choice; no part of the value.
-
-    >>> import ascjax as asc
-    >>> p = asc.LoadData2DParams(0, 2, 1, if_transpose=True)
-    >>> print(asc.Move.of(p, dtype="half", src_size=512).plan)
-    read      2 every 256 x 16 every 16 x 16 every 1 from 0 of src
-    transpose (0, 2, 1)
-    write     2 every 256 x 16 every 16 x 16 every 1 from 0 of dst
-    """
-
-    steps: tuple[Step, ...]
-    src_size: int
-    dst_size: int
-    fills: tuple[int, ...] = (0,)
-    why: str = dataclasses.field(default="", compare=False)
-
-    @functools.cached_property
-    def _hash(self) -> int:
-        return hash((self.steps, self.src_size, self.dst_size, self.fills))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @property
-    def last(self) -> Last | None:
-        """The step that writes; None where nothing moves."""
-        return self.steps[-1] if self.steps else None  # pyright: ignore[reportReturnType]
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether some step is not safe for the NaNs of narrow floats."""
-        return any(step.rewrites for step in self.steps)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.steps)) or "nothing moves: dst as it is"
+# Shorter runs than this many bytes are transposed, longer ones gathered as windows.
+WINDOW_BYTES = 128
 
 
 def lower_map(index_map: IndexMap, fills: tuple[int, ...] = (0,)) -> Plan:
@@ -114,15 +72,86 @@ class _Axis:
 
 
 def lower_nest(
-    nest: LoopNest, src_size: int, dst_size: int, fills: tuple[int, ...] = (0,)
+    nest: LoopNest,
+    src_size: int,
+    dst_size: int,
+    fills: tuple[int, ...] = (0,),
+    bits: int = 32,
+    back: bool = True,
 ) -> Plan:
-    """A plan of a nest, all inside its buffers: boxes of strides where it is that."""
+    """A plan of a nest, all inside its buffers: boxes of strides where it is that.
+
+    `bits` is the width of an element: windows of WINDOW_BYTES and more are gathered.
+    """
     if nest.volume == 0:
         return Plan((), src_size, dst_size, fills, "a count is zero: NOP")
-    plan = _strided(_simplify(nest), src_size, dst_size, fills)
+    simple = _simplify(nest)
+    plan = _strided(simple, src_size, dst_size, fills)
     if plan is not None:
-        return plan
+        return _windows(simple, plan, bits, back) or plan
     return lower_map(IndexMap.of_nest(nest, src_size, dst_size), fills)
+
+
+def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
+    """The same move as windows gathered in the destination's order.
+
+    None where runs are short, where padding is, or where the source is read as it lies.
+    """
+    first = plan.steps[0]
+    as_it_lies = len(plan.steps) == 2 and isinstance(first, Read) and first.window.dense
+    if as_it_lies or any(c.extent is not None for c in nest.coords):
+        return None
+    order = _falling(nest)
+    steps = _linear(nest)
+    run = order[-1] if len(order) > 1 else None
+    if run is None or (nest.loops[run].dst_stride, steps[run]) != (1, 1):
+        return None
+    length = nest.loops[run].extent
+    if length * bits < 8 * WINDOW_BYTES or plan.src_size >= 2**31:
+        return None
+    loose = tuple((nest.loops[k].extent, steps[k]) for k in order[:-1])
+    start = nest.src_start + sum(c.stride * c.offset for c in nest.coords)
+    read = ReadRows(plan.src_size, start, loose, ((length, 1),))
+    return dataclasses.replace(
+        plan,
+        steps=(read, plan.steps[-1]),
+        why=f"runs of {length} elements: gathered in the destination's order",
+        back=_back(nest, plan, bits) if back else None,
+    )
+
+
+def _back(nest: LoopNest, plan: Plan, bits: int) -> Plan | None:
+    """The move from the destination back to the source; None where windows overlap."""
+    order = _falling(nest)
+    steps = _linear(nest)
+    repeats = tuple(axis for axis, k in enumerate(order) if steps[k] == 0)
+    start = nest.src_start + sum(c.stride * c.offset for c in nest.coords)
+    rows, dst_step = [], 1
+    first = 0
+    for k in reversed(order):
+        loop, src = nest.loops[k], steps[k]
+        if src == 0:
+            continue
+        dst = dst_step if repeats else loop.dst_stride
+        dst_step *= loop.extent
+        if src < 0:
+            start += src * (loop.extent - 1)
+            first += dst * (loop.extent - 1)
+            src, dst = -src, -dst
+        rows.insert(0, (loop.name, loop.extent, dst, src))
+    first += 0 if repeats else nest.dst_start
+    inverse = LoopNest.strided(first, start, *rows)
+    if not nests(_dims(inverse, _falling(inverse))):
+        return None
+    if not repeats:
+        return lower_nest(inverse, plan.dst_size, plan.src_size, (0,), bits, False)
+    box = Window(plan.dst_size, nest.dst_start, _dims(nest, order))
+    kept = tuple(n for axis, (n, _) in enumerate(box.dims) if axis not in repeats)
+    back = lower_nest(inverse, dst_step, plan.src_size, (0,), bits, False)
+    summed = (Read(box), Sum(repeats), Split(kept, (dst_step,)))
+    return dataclasses.replace(
+        back, steps=(*summed, *back.steps), src_size=plan.dst_size
+    )
 
 
 def _strided(
@@ -130,13 +159,14 @@ def _strided(
 ) -> Plan | None:
     """Read a box, pad, transpose, repeat, write a box; None where that is not it."""
     loops = nest.loops
-    order = [k for k, loop in enumerate(loops) if loop.extent > 1]
-    order.sort(key=lambda k: -loops[k].dst_stride)
-    dst_dims = tuple((loops[k].extent, loops[k].dst_stride) for k in order)
+    order = [k for k in _falling(nest) if loops[k].extent > 1]
+    dst_dims = _dims(nest, order)
     axes = _axes(nest)
     if axes is None or not nests(dst_dims):
         return None
-    steps, why = _read(axes, _first(nest), src_size)
+    last = axes[-1].loops if axes else ()
+    run = axes[-1].extent if axes and last == tuple(order[-1:]) else 1
+    steps, why = _read(axes, _first(nest), src_size, run)
     for mode, step in (("fill", Pad), ("clamp", Edge)):
         widths = tuple(
             (a.before, a.after) if a.outside == mode else (0, 0) for a in axes
@@ -154,11 +184,22 @@ def _strided(
     repeats = tuple(axis for axis, k in enumerate(order) if k not in there)
     if repeats:
         steps.append(Repeat(repeats, tuple(loops[k].extent for k in order)))
-    steps.append(Write(Window(dst_size, nest.dst_start, dst_dims)))
+    steps.append(Write(Window(dst_size, nest.dst_start, dst_dims), run))
     return Plan(tuple(steps), src_size, dst_size, fills, why)
 
 
-def _read(axes: list[_Axis], start: int, src_size: int) -> tuple[list[Step], str]:
+def _falling(nest: LoopNest) -> list[int]:
+    """The loops by their step in the destination, the widest first."""
+    return sorted(range(len(nest.loops)), key=lambda k: -nest.loops[k].dst_stride)
+
+
+def _dims(nest: LoopNest, order: list[int]) -> Dims:
+    return tuple((nest.loops[k].extent, nest.loops[k].dst_stride) for k in order)
+
+
+def _read(
+    axes: list[_Axis], start: int, src_size: int, run: int
+) -> tuple[list[Step], str]:
     """The steps that bring the source to one axis for each of `axes`."""
     start += sum(a.stride * (a.extent - 1) for a in axes if a.stride < 0)
     moving = [k for k, a in enumerate(axes) if a.stride and a.extent > 1]
@@ -170,7 +211,7 @@ def _read(axes: list[_Axis], start: int, src_size: int) -> tuple[list[Step], str
         steps.append(ReadRows(src_size, start, dims[:loose], dims[loose:]))
         why = "source windows overlap or interleave: gathered, the rest strided"
     else:
-        steps.append(Read(Window(src_size, start, dims)))
+        steps.append(Read(Window(src_size, start, dims), run))
         why = "boxes of strides on both sides"
     flips = tuple(n for n, k in enumerate(moving) if axes[k].stride < 0)
     if flips:

@@ -15,8 +15,9 @@ import numpy as np
 from ._dtypes import AscendType, ascend_type
 from ._errors import AlignmentError, BoundsError, ParamError, SupportError
 from ._index_map import IndexMap, check_bounds, check_indexable
-from ._lowering import Plan, lower_map, lower_nest
+from ._lowering import lower_map, lower_nest
 from ._nest import FILL, LoopNest
+from ._plan import Plan
 from ._products import POSITIONS, Product, product, resolve_path
 from .instr import Params, Site
 from .instr._fields import static_int
@@ -207,7 +208,9 @@ class Move:
     def plan(self) -> Plan:
         """How JAX applies the calls: as one nest where they are one, else as a map."""
         if self.nest is not None:
-            return lower_nest(self.nest, self.src_size, self.dst_size, self.fills)
+            return lower_nest(
+                self.nest, self.src_size, self.dst_size, self.fills, self.type.bits
+            )
         return lower_map(self.index_map, self.fills)
 
     @functools.cached_property

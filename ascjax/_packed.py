@@ -7,8 +7,9 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 
-from ._lowering import Plan, lower_nest
+from ._lowering import lower_nest
 from ._nest import Coord, Loop, LoopNest
+from ._plan import Plan
 from ._primitive import run
 
 
@@ -60,7 +61,7 @@ def byte_nest(nest: LoopNest) -> LoopNest | None:
 def byte_plan(nest: LoopNest | None, src_bytes: int, dst_bytes: int) -> Plan | None:
     """A plan that moves packed bytes, where the nest allows it."""
     whole = None if nest is None or nest.volume == 0 else byte_nest(nest)
-    return None if whole is None else lower_nest(whole, src_bytes, dst_bytes)
+    return None if whole is None else lower_nest(whole, src_bytes, dst_bytes, bits=8)
 
 
 def run_nibbles(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:

@@ -23,9 +23,9 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ._compat import fenced, not_mapped
+from ._compat import not_mapped
 from ._errors import ParamError
-from ._lowering import Plan
+from ._plan import Plan
 from ._shardings import align, refuse_flat, spec_of, with_auto_axes
 from ._steps import Context
 from ._window import zeros
@@ -146,24 +146,15 @@ batching.primitive_batchers[move_p] = _batch
 
 def _bits_type(dtype: Any) -> Any:
     """The unsigned integers that carry a type; the type itself where none can."""
-    if dtype == jnp.bool_ or jnp.issubdtype(dtype, jnp.complexfloating):
-        return dtype
     bits = _width(dtype)
+    if bits > 16 or (not jnp.issubdtype(dtype, jnp.floating) and bits > 4):
+        return dtype  # XLA moves these as they are
     return jnp.dtype(f"uint{8 if bits == 4 else bits}")
 
 
 def _width(dtype: Any) -> int:
     name = jnp.dtype(dtype).name
     return 4 if name.startswith(("int4", "uint4", "float4")) else dtype.itemsize * 8
-
-
-def _narrow(dtype: Any) -> bool:
-    """Whether values must not be in XLA's hands: 4 bits, and floats of at most 16.
-
-    Some of its CPU kernels convert these to wider types to copy them, and lose NaNs.
-    """
-    float_like = jnp.issubdtype(dtype, jnp.floating)
-    return _width(dtype) == 4 or (float_like and _width(dtype) <= 16)
 
 
 def _to_bits(x: jax.Array) -> jax.Array:
@@ -199,38 +190,43 @@ def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Arra
         if kind in ("put", "keep"):
             return operands[-1]
         size = plan.src_size if kind == "take" else plan.dst_size
-        return _home(zeros((*x.shape[:-1], size), _to_bits(x)), dtype, fence)
+        return _from_bits(zeros((*x.shape[:-1], size), _to_bits(x)), dtype)
     if kind == "take":
         return _take(x, plan, lead, fence)
-    if plan.rewrites or _narrow(dtype):
-        operands = tuple(map(_to_bits, operands))
-    x = operands[0]
-    context = Context(_fills(plan, x.dtype), fence)
+    context = Context(_fills(plan, _bits_type(dtype)), fence)
+    last, dst = plan.last, operands[-1]
+    bits = any(step.wants == "bits" for step in plan.steps)
     if kind == "keep":
-        return _home(plan.last.keep(x, lead, context), dtype, fence)
-    for step in plan.steps[:-1]:
-        x = step.forward(x, lead, context)
-    dst = operands[1] if kind == "put" else None
-    return _home(plan.last.write(x, dst, lead, context), dtype, fence)
+        dst = _held(dst, dtype, last.wants, bits)
+        return _from_bits(last.keep(dst, lead, context), dtype)
+    for step in plan.steps:
+        x = _held(x, dtype, step.wants, bits)
+        if step is not last:
+            x = step.forward(x, lead, context)
+    dst = _held(dst, dtype, last.wants, bits) if kind == "put" else None
+    return _from_bits(last.write(x, dst, lead, context), dtype)
 
 
 def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
+    if plan.back is not None:
+        return _apply(x, plan=plan.back, kind="put0", fence=fence)
     dtype = x.dtype
-    narrow = _narrow(dtype)
+    bits = any(step.wants_back == "bits" for step in plan.steps)
     for step in reversed(plan.steps):
-        if step.sums:
-            x = _from_bits(x, dtype)
-        elif narrow or step.rewrites_back:
-            x = _to_bits(x)
+        x = _held(x, dtype, step.wants_back, bits)
         x = step.backward(x, lead, Context((), fence))
-    return _home(x, dtype, fence)
+    return _from_bits(x, dtype)
 
 
-def _home(x: jax.Array, dtype: Any, fence: bool) -> jax.Array:
-    """Bits as values again, out of XLA:CPU's fusions: it would compute on bfloat16."""
-    if x.dtype == dtype:
-        return x
-    return fenced(lambda y: _from_bits(y, dtype), x) if fence else _from_bits(x, dtype)
+def _held(x: jax.Array, dtype: Any, wants: str, bits: bool) -> jax.Array:
+    """`x` as a step wants it: as values to add up, else as bits from the start on.
+
+    Where no step wants bits, values are moved as they are, which is faster; but for 4
+    bits, which are one to a byte.
+    """
+    if wants == "values":
+        return _from_bits(x, dtype)
+    return _to_bits(x) if bits or _width(dtype) == 4 else x
 
 
 def _fills(plan: Plan, dtype: Any) -> tuple[np.ndarray, ...]:

@@ -1,14 +1,15 @@
 """The steps that a `Plan` is made of: small frozen values, each with its transpose.
 
-A step works on the axes behind `lead` leading ones. `forward` may move bit patterns
-only (no arithmetic); `backward` is its transpose. Where a step is not safe for the
-signalling NaNs of narrow floats, `rewrites` says so, and the plan carries bits.
+A step works on the axes behind `lead` leading ones; `backward` is the transpose of
+`forward`. XLA:CPU changes signalling NaNs of narrow floats in some operations: a step
+made of these `wants` bits. One that adds up wants values. Others take either.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -40,12 +41,19 @@ def add_up(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.A
     return widened(x).sum(axes, keepdims=keepdims).astype(x.dtype)
 
 
+def fenced_before(run: int, x: jax.Array) -> bool:
+    """Whether a transpose gains by a fence in front of it, on XLA:CPU."""
+    return run == 1 or run * x.dtype.itemsize >= 256
+
+
+Wants = Literal["any", "bits", "values"]
+
+
 class Step:
     """One step of a plan."""
 
-    rewrites = False  # forward is not safe for signalling NaNs
-    rewrites_back = False  # backward is not
-    sums = False  # backward adds elements up
+    wants: Wants = "any"  # what forward works on
+    wants_back: Wants = "any"  # what backward works on
 
     def forward(self, x: jax.Array, lead: int, context: Context) -> jax.Array:
         """Move `x`."""
@@ -58,31 +66,27 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Read(Step):
-    """Cut a box out of the flat source: (size,) -> extents."""
+    """Cut a box out of the flat source: (size,) -> extents.
+
+    `run` is how many elements stay next to each other in the rest of the plan.
+    """
 
     window: Window
+    run: int = dataclasses.field(default=1, compare=False)
 
     @property
-    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.window.pads
+    def wants(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if self.window.joins else "any"
 
     @property
-    def rewrites_back(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return not self.window.dense
+    def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if not self.window.dense else "any"
 
     def forward(self, x, lead, context):
-        return self.window.extract(x, context.fence and self._fence(x))
+        return self.window.extract(x, context.fence and fenced_before(self.run, x))
 
     def backward(self, x, lead, context):
         return self.window.place(x, None, context.fence)
-
-    def _fence(self, x: jax.Array) -> bool:
-        run = 1
-        for extent, stride in reversed(self.window.dims):
-            if stride != run:
-                break
-            run *= extent
-        return run == 1 or run * x.dtype.itemsize >= 256
 
     def __str__(self) -> str:
         return f"read      {_box(self.window.start, self.window.dims)} of src"
@@ -90,21 +94,21 @@ class Read(Step):
 
 @dataclasses.dataclass(frozen=True)
 class ReadRows(Step):
-    """Gather windows that overlap: (size,) -> loose extents + extents.
+    """Gather windows: (size,) -> loose extents + extents.
 
-    `loose` are the loops whose windows overlap or interleave; `dims` is the box that is
-    cut from each, out of `span(dims)` contiguous elements.
+    `loose` are the loops from one window to the next, in any order, of any stride;
+    `dims` is the box cut from each window, out of `span(dims)` contiguous elements.
     """
 
     size: int
     start: int
     loose: Dims
     dims: Dims
-    sums = True
+    wants_back = "values"
 
     @property
-    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return Window(span(self.dims), 0, self.dims).pads
+    def wants(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if Window(span(self.dims), 0, self.dims).joins else "any"
 
     def forward(self, x, lead, context):
         length = span(self.dims)
@@ -112,16 +116,19 @@ class ReadRows(Step):
         starts = jnp.full(shape, self.start, jnp.int32)
         for axis, (_, stride) in enumerate(self.loose):
             starts += stride * jax.lax.broadcasted_iota(jnp.int32, shape, axis)
-        batch = x.shape[:lead]
+        batch = tuple(range(lead))
+        starts = jnp.broadcast_to(starts, x.shape[:lead] + shape)
         rows = jax.lax.gather(
             x,
             starts[..., None],
             jax.lax.GatherDimensionNumbers(
-                offset_dims=(*range(lead), lead + len(shape)),
+                offset_dims=(lead + len(shape),),
                 collapsed_slice_dims=(),
                 start_index_map=(lead,),
+                operand_batching_dims=batch,
+                start_indices_batching_dims=batch,
             ),
-            slice_sizes=(*batch, length),
+            slice_sizes=(*(1,) * lead, length),
             mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS,
         )
         return Window(length, 0, self.dims).extract(rows, False)
@@ -160,7 +167,7 @@ class Pad(Step):
     """Constant padding: (before, after) on each axis."""
 
     widths: tuple[tuple[int, int], ...]
-    rewrites = True
+    wants = "bits"
 
     def forward(self, x, lead, context):
         shape = list(x.shape)
@@ -184,8 +191,8 @@ class Edge(Step):
     """Padding with the nearest element: (before, after) on each axis."""
 
     widths: tuple[tuple[int, int], ...]
-    rewrites = True
-    sums = True
+    wants = "bits"
+    wants_back = "values"
 
     def forward(self, x, lead, context):
         return jnp.pad(x, [(0, 0)] * lead + list(self.widths), mode="edge")
@@ -248,8 +255,8 @@ class Repeat(Step):
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
-    rewrites = True
-    sums = True
+    wants = "bits"
+    wants_back = "values"
 
     def forward(self, x, lead, context):
         kept = [k for k in range(len(self.shape)) if k not in self.axes]
@@ -261,6 +268,20 @@ class Repeat(Step):
 
     def __str__(self) -> str:
         return f"repeat    axes {self.axes} of {_times(self.shape)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sum(Step):
+    """Add up over axes: what repeats bring back."""
+
+    axes: tuple[int, ...]
+    wants = "values"
+
+    def forward(self, x, lead, context):
+        return add_up(x, tuple(lead + axis for axis in self.axes))
+
+    def __str__(self) -> str:
+        return f"sum       axes {self.axes}"
 
 
 class Last(Step):
@@ -277,17 +298,21 @@ class Last(Step):
 
 @dataclasses.dataclass(frozen=True)
 class Write(Last):
-    """Place a box in the flat destination: extents -> (size,)."""
+    """Place a box in the flat destination: extents -> (size,).
+
+    `run` is how many elements stood next to each other in the rest of the plan.
+    """
 
     window: Window
+    run: int = dataclasses.field(default=1, compare=False)
 
     @property
-    def rewrites(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return not self.window.dense
+    def wants(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if not self.window.dense else "any"
 
     @property
-    def rewrites_back(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.window.pads
+    def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if self.window.joins else "any"
 
     def write(self, x, dst, lead, context):
         return self.window.place(x, dst, context.fence)
@@ -297,7 +322,7 @@ class Write(Last):
         return self.window.place(zeros(shape, dst), dst, context.fence)
 
     def backward(self, x, lead, context):
-        return self.window.extract(x, context.fence)
+        return self.window.extract(x, context.fence and fenced_before(self.run, x))
 
     def __str__(self) -> str:
         gaps = "" if self.window.dense else ", the rest kept"
@@ -333,12 +358,11 @@ class Gather(Last):
     row: int
     src_size: int
     dst_size: int
-    rewrites = True
-    rewrites_back = True
+    wants = "bits"
 
     @property
-    def sums(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._inverse.shape[1] > 1
+    def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "values" if self._inverse.shape[1] > 1 else "bits"
 
     @functools.cached_property
     def _inverse(self) -> np.ndarray:
@@ -373,7 +397,8 @@ class Gather(Last):
             rows = jnp.where(code == KEEP, kept, rows)
             for k, fill in enumerate(context.fills):
                 rows = jnp.where(code == FILL - k, jnp.asarray(fill, x.dtype), rows)
-        flat = rows.reshape(*rows.shape[:-2], index.size * self.row)
+        # Fused with a bitcast to bfloat16, XLA:CPU would compute these on values.
+        flat = reshape(rows, (*x.shape[:-1], index.size * self.row), context.fence)
         rest = jax.lax.slice_in_dim(dst, flat.shape[-1], None, axis=-1)
         return jnp.concatenate([flat, rest], axis=-1)
 
@@ -395,8 +420,11 @@ class Gather(Last):
             taken = jnp.take(rows, back.clip(0), axis=-2, mode="clip")
             there = jnp.asarray(back >= 0)[..., None]
             taken = jnp.where(there, taken, zeros(taken.shape, taken))
-            total = add_up(taken, (lead + 1,)) if self.sums else taken[..., 0, :]
-        flat = total.reshape(*x.shape[:lead], back.shape[0] * self.row)
+            total = taken[..., 0, :]
+            if back.shape[1] > 1:
+                total = add_up(taken, (lead + 1,))
+        length = back.shape[0] * self.row
+        flat = reshape(total, (*x.shape[:lead], length), context.fence)
         rest = zeros((*x.shape[:lead], self.src_size - flat.shape[-1]), x)
         return jnp.concatenate([flat, rest], axis=-1)
 

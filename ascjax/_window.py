@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
-from ._compat import fenced_reshape
+from ._compat import fenced, fenced_reshape
 
 Dims = tuple[tuple[int, int], ...]  # (extent, stride), the widest stride first
 
@@ -45,6 +44,14 @@ def _join(*parts: jax.Array) -> jax.Array:
     return full[0] if len(full) == 1 else jnp.concatenate(full, axis=-1)
 
 
+def opaque_zeros(shape: Sequence[int], like: jax.Array, fence: bool) -> jax.Array:
+    """Zeros that XLA:CPU joins by copying; with a constant it pads, far slower."""
+    shape = tuple(shape)
+    if not fence:
+        return zeros(shape, like)
+    return fenced(lambda zero: jnp.broadcast_to(zero, shape), zeros((), like))
+
+
 def zeros(shape: Sequence[int], like: jax.Array) -> jax.Array:
     """Zeros of the type, and the mesh axes, of `like`."""
     return jax.lax.full_like(like, 0, shape=tuple(shape))
@@ -70,20 +77,16 @@ class Window:
         """Shape of the box."""
         return tuple(extent for extent, _ in self.dims)
 
-    def _rooms(self) -> list[int]:
-        """Length of the axis that each dimension is cut from."""
-        rooms = [self.size - self.start]
-        for (_, pitch), (extent, stride) in itertools.pairwise(self.dims):
-            rooms.append(min(pitch, extent * stride))
-        return rooms
-
     @property
-    def pads(self) -> bool:
-        """Whether some axis ends before its last stride does."""
-        return any(
-            extent * stride > room
-            for (extent, stride), room in zip(self.dims, self._rooms(), strict=False)
-        )
+    def joins(self) -> bool:
+        """Whether `extract` may have to join parts: some last row is short."""
+        room = self.size - self.start
+        for k, (extent, stride) in enumerate(self.dims):
+            if extent * stride > room:
+                return True
+            below = self.dims[k + 1 : k + 2]
+            room = min(stride, *(n * s for n, s in below)) if below else 1
+        return False
 
     @property
     def dense(self) -> bool:
@@ -95,46 +98,90 @@ class Window:
         lead = x.shape[:-1]
         x = _cut(x, self.start, self.size)
         shape: tuple[int, ...] = (self.size - self.start,)
-        rooms = [*self._rooms()[1:], 1]
-        for (extent, stride), inner in zip(self.dims, rooms, strict=False):
-            room, whole = shape[-1], extent * stride
-            if whole != room:
+        wholes = [extent * stride for extent, stride in self.dims[1:]] + [1]
+        for (extent, stride), below in zip(self.dims, wholes, strict=False):
+            room, inner = shape[-1], min(stride, below)
+            if extent * stride <= room:
+                if extent * stride < room:
+                    x = _cut(reshape(x, lead + shape, fence), 0, extent * stride)
+                # No trailing axis of 1: XLA would give it a layout, and copy to it.
+                shape = (*shape[:-1], extent, stride)[: None if stride > 1 else -1]
+            else:  # the last row is short: cut it apart
                 x = reshape(x, lead + shape, fence)
-                if whole > room:
-                    x = _join(x, zeros((*x.shape[:-1], whole - room), x))
-                x = _cut(x, 0, whole)
-            shape = (*shape[:-1], extent, stride)
+                full = (extent - 1) * stride
+                inner = min(inner, room - full)
+                rows = (*x.shape[:-1], extent - 1, stride)
+                head = _cut(reshape(_cut(x, 0, full), rows, fence), 0, inner)
+                tail = _cut(x, full, full + inner)[..., None, :]
+                x = jnp.concatenate([head, tail], axis=-2)
+                shape = (*shape[:-1], extent, inner)
+                continue
             if inner != stride:
                 x = _cut(reshape(x, lead + shape, fence), 0, inner)
                 shape = (*shape[:-1], inner)
-        x = _cut(reshape(x, lead + shape, fence), 0, 1)
-        return reshape(x, lead + self.extents, False)
+        return reshape(x if self.dims else _cut(x, 0, 1), lead + self.extents, fence)
 
     def place(self, x: jax.Array, dst: jax.Array | None, fence: bool) -> jax.Array:
         """lead + extents into lead + (size,); elsewhere `dst`, or zeros."""
         lead = x.shape[: x.ndim - len(self.dims)]
         if self.dense:
             return reshape(x, (*lead, self.size), fence)
-        if dst is None:
-            dst = zeros((*lead, self.size), x)
-        placed = _place(x, _cut(dst, self.start, self.size), self.dims, fence)
-        return _join(_cut(dst, 0, self.start), placed)
+        buffer = _Buffer(dst, x, (*lead, self.size), fence)
+        placed = _place(x, buffer.cut(self.start, self.size), self.dims, fence)
+        return _join(buffer.cut(0, self.start).array, placed)
 
 
-def _place(x: jax.Array, block: jax.Array, dims: Dims, fence: bool) -> jax.Array:
+@dataclasses.dataclass(frozen=True)
+class _Buffer:
+    """A part of the destination, or of zeros, that is made only where it is used."""
+
+    held: jax.Array | None
+    like: jax.Array
+    shape: tuple[int, ...]
+    fence: bool
+
+    @property
+    def array(self) -> jax.Array:
+        if self.held is not None:
+            return self.held
+        return opaque_zeros(self.shape, self.like, self.fence)
+
+    def cut(self, start: int, stop: int) -> _Buffer:
+        held = None if self.held is None else _cut(self.held, start, stop)
+        return _Buffer(held, self.like, (*self.shape[:-1], stop - start), self.fence)
+
+    def rows(self, count: int, length: int) -> _Buffer:
+        shape = (*self.shape[:-1], count, length)
+        held = None if self.held is None else reshape(self.held, shape, self.fence)
+        return _Buffer(held, self.like, shape, self.fence)
+
+
+def _place(x: jax.Array, block: _Buffer, dims: Dims, fence: bool) -> jax.Array:
     """Write the box at the start of lead + (length,), the rest from `block`."""
     lead, length = block.shape[:-1], block.shape[-1]
     count = math.prod(extent for extent, _ in dims)
     if span(dims) == count:  # no gaps inside
-        return _join(reshape(x, (*lead, count), fence), _cut(block, count, length))
-    extent, stride = dims[0]
-    whole = extent * stride
-    if whole > length:
-        head = _join(block, zeros((*lead, whole - length), block))
-    else:
-        head = _cut(block, 0, whole)
-    rows = _place(x, reshape(head, (*lead, extent, stride), False), dims[1:], fence)
-    flat = reshape(rows, (*lead, whole), fence)
-    if whole > length:
-        return _cut(flat, 0, length)
-    return _join(flat, _cut(block, whole, length))
+        flat = reshape(x, (*lead, count), fence)
+        return _join(flat, block.cut(count, length).array)
+    (extent, stride), inner = dims[0], span(dims[1:])
+    whole, full = extent * stride, (extent - 1) * stride
+    if whole <= length:
+        head = block.cut(0, whole).rows(extent, stride)
+        flat = reshape(_place(x, head, dims[1:], fence), (*lead, whole), fence)
+        return _join(flat, block.cut(whole, length).array)
+    if inner == math.prod(n for n, _ in dims[1:]):
+        # Rows without gaps inside: each with the gap behind it, the last gap to spare.
+        gaps = block.cut(inner, inner + full).rows(extent - 1, stride)
+        gaps = gaps.cut(0, stride - inner).array
+        spare = opaque_zeros((*lead, 1, stride - inner), gaps, fence)
+        data = reshape(x, (*lead, extent, inner), fence)
+        rows = _join(data, jnp.concatenate([gaps, spare], axis=-2))
+        flat = _cut(reshape(rows, (*lead, whole), fence), 0, inner + full)
+        return _join(flat, block.cut(inner + full, length).array)
+    axis = len(lead)
+    head = block.cut(0, full).rows(extent - 1, stride)
+    first = jax.lax.slice_in_dim(x, 0, extent - 1, axis=axis)
+    rows = _place(first, head, dims[1:], fence)
+    last = jax.lax.index_in_dim(x, extent - 1, axis=axis, keepdims=False)
+    tail = _place(last, block.cut(full, length), dims[1:], fence)
+    return _join(reshape(rows, (*lead, full), fence), tail)

@@ -34,6 +34,10 @@ def read(start, *dims, size=1 << 15):
     return Read(Window(size, start, dims))
 
 
+def rows(start, *loose, run, size=1 << 15):
+    return ReadRows(size, start, loose, ((run, 1),))
+
+
 def write(size, *dims, start=0):
     return Write(Window(size, start, dims))
 
@@ -54,7 +58,7 @@ STRUCTURED = {
     "load2d, gaps on both sides": (
         plan_of(asc.LoadData2DParams(1, 5, 3, 0, 1), dst_offset=256),
         [
-            read(256, (5, 768), (256, 1)),
+            rows(256, (5, 768), run=256),
             write(256 + 9 * 256, (5, 512), (256, 1), start=256),
         ],
     ),
@@ -69,15 +73,11 @@ STRUCTURED = {
     ),
     "load2d, one fractal again and again": (
         plan_of(asc.LoadData2DParams(3, 5, 0)),
-        [read(768, (256, 1)), Repeat((0,), (5, 256)), write(1280, (5, 256), (256, 1))],
+        [rows(768, (5, 0), run=256), write(1280, (5, 256), (256, 1))],
     ),
     "load2dv2, a window": (
         plan_of(asc.LoadData2DParamsV2(1, 2, 4, 2, -5, 6)),
-        [
-            read(6 * 256, (2, 1280), (1024, 1)),
-            Flip((0,)),
-            write(2560, (2, 1536), (1024, 1)),
-        ],
+        [rows(11 * 256, (2, -1280), run=1024), write(2560, (2, 1536), (1024, 1))],
     ),
     "load2dv2, transposed in squares of 32": (
         plan_of(asc.LoadData2DParamsV2(1, 2, 4, 2, 5, 6, True), "int8_t"),
@@ -154,8 +154,7 @@ STRUCTURED = {
             src_size=1536,
         ).plan,
         [
-            read(0, (2, 768), (3, 256), (256, 1), size=1536),
-            Permute((1, 0, 2)),
+            rows(0, (3, 256), (2, 768), run=256, size=1536),
             write(1536, (3, 512), (2, 256), (256, 1)),
         ],
     ),
