@@ -89,8 +89,12 @@ TYPES: dict[str, AscendType] = {
 _BY_JAX = {t.jax: t for t in TYPES.values() if t.jax}
 
 
-def ascend_type(name: Any) -> AscendType:
+def ascend_type(name: Any, who: str = "ascjax") -> AscendType:
     """Look a type up by its Ascend C name, its JAX name, or a NumPy or JAX dtype.
+
+    Args:
+      name: what to look up.
+      who: the instruction that asks, for the error.
 
     Raises:
       ParamError: for a name that is not in the table, or one of Python's own types.
@@ -110,7 +114,7 @@ def ascend_type(name: Any) -> AscendType:
             known = None
     if known is None or (isinstance(name, str) and not name):
         raise ParamError(
-            "ascjax",
+            who,
             "dtype",
             "name an Ascend C type",
             repr(name),
@@ -140,7 +144,7 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
             "Pass dtype= with an Ascend C name, such as 'int4b_t' or 'fp4x2_e1m2_t'.",
             "products.json, types",
         )
-    t = ascend_type(dtype)
+    t = ascend_type(dtype, who)
     if held in (t.carrier, f"uint{t.bits}"):
         return t, False
     if t.bits == 4 and held == "uint8":
@@ -174,5 +178,7 @@ def require_x64(array_dtype: Any, who: str) -> None:
             "dtype",
             "be at most 32 bits wide while jax_enable_x64 is off",
             _BY_JAX[held].name if held in _BY_JAX else held,
-            "Call jax.config.update('jax_enable_x64', True) first.",
+            "Convert it, such as with .astype('int32'), or call "
+            "jax.config.update('jax_enable_x64', True) first.",
+            "products.json, types",
         )

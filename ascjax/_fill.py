@@ -37,7 +37,7 @@ class Constant:
         if isinstance(value, Constant):
             return value
         if isinstance(value, Mapping):
-            return cls(str(value["kind"]), bytes.fromhex(value["hex"]))
+            return cls._of_json(value)
         if isinstance(value, bool | int):
             return cls("int", str(int(value)).encode())
         if isinstance(value, float):
@@ -49,6 +49,15 @@ class Constant:
             if array.ndim == 0:
                 return cls(array.dtype.name, array.tobytes())
         raise TypeError(f"not a scalar: {value!r}")
+
+    @classmethod
+    def _of_json(cls, value: Mapping) -> Constant:
+        try:
+            made = cls(str(value["kind"]), bytes.fromhex(value["hex"]))
+            made.value  # noqa: B018  (that the kind and the length fit is seen here)
+        except Exception as error:
+            raise TypeError(f"not a constant: {dict(value)}") from error
+        return made
 
     def to_json(self) -> Any:
         """A JSON number where one says it all, else the kind and the bits."""

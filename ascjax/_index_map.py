@@ -38,6 +38,7 @@ class IndexMap:
     src_size: int
 
     def __post_init__(self):
+        check_indexable(self.src_size, np.size(self.index), "IndexMap")
         index = np.array(self.index, np.int32)
         index.flags.writeable = False
         object.__setattr__(self, "index", index)
@@ -49,7 +50,8 @@ class IndexMap:
         Raises:
           BoundsError: for a read outside the source or a write outside the destination.
         """
-        check_bounds(nest, src_size, dst_size, "IndexMap", None)
+        check_bounds(nest, src_size, dst_size, "IndexMap", "instructions.md, Units")
+        check_indexable(src_size, dst_size, "IndexMap")
         index = np.full(dst_size, KEEP, np.int32)
         if nest.volume:
             dst, src = nest.addresses()
@@ -193,4 +195,5 @@ def check_indexable(src_size: int, dst_size: int, who: str) -> None:
                 f"hold at most {_INT32} elements where the move needs an index map",
                 size,
                 "Split the buffer: this move is not a plain strided one.",
+                "instructions.md, Units",
             )

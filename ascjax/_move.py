@@ -46,6 +46,11 @@ class Call:
     dst_offset: int = 0
 
     def __post_init__(self):
+        if not isinstance(self.params, Params):
+            rule, got = "be an instruction's params", type(self.params).__name__
+            fix = "Make one first, such as asc.LoadData2DParams(...)."
+            source = "instructions.md, Units"
+            raise ParamError("Call", "params", rule, got, fix, source)
         for field in ("src_offset", "dst_offset"):
             value = _static(self.params, field, getattr(self, field))
             object.__setattr__(self, field, value)
@@ -143,7 +148,8 @@ class Move:
         """
         if not calls:
             fix = "Pass (params, src_offset, dst_offset) tuples."
-            raise ParamError("sequence", "calls", "hold at least one call", "none", fix)
+            rule, source = "hold at least one call", "instructions.md, Units"
+            raise ParamError("sequence", "calls", rule, "none", fix, source)
         who = calls[0].params.instruction
         check_option(who, "overlap", overlap, ("error", "last"))
         if behaviour == "as_built":
@@ -159,7 +165,7 @@ class Move:
         src_size = _static(calls[0].params, "src_size", src_size)
         if dst_size is not None:
             dst_size = _static(calls[0].params, "dst_size", dst_size)
-        where = None if product is None else _product(product)
+        where = None if product is None else _product(product, who)
         resolved = path
         sites = []
         for call in calls:
@@ -167,13 +173,15 @@ class Move:
                 known = tuple(call.params.paths())
                 name, source = call.params.instruction, call.params.source
                 resolved = resolve_path(path, known, name, source)
-            sites.append(Site(where, resolved, ascend_type(dtype)))
+            sites.append(Site(where, resolved, ascend_type(dtype, who)))
         nests = [_nest(call, site) for call, site in zip(calls, sites, strict=True)]
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
-            dst_size = max(0, *ends, *(call.dst_offset for call in calls))
-        for call, site, nest in zip(calls, sites, nests, strict=True):
+            dst_size = max(ends, default=0)
+        for k, (call, site, nest) in enumerate(zip(calls, sites, nests, strict=True)):
             name, source = call.params.instruction, call.params.source
+            if len(calls) > 1:
+                name += f", call {k}"
             check_bounds(nest, src_size, dst_size, name, source)
             if overlap == "error":
                 call.params.check_overlap(site, nest)
@@ -230,9 +238,9 @@ class Move:
 
 def check_option(who: str, field: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Raise ParamError where `value` is not one of `allowed`."""
-    if value not in allowed:
-        rule = f"be one of {', '.join(map(repr, allowed))}"
-        raise ParamError(who, field, rule, repr(value), "Use one of these.")
+    if not isinstance(value, str) or value not in allowed:
+        rule, fix = f"be one of {', '.join(map(repr, allowed))}", "Use one of these."
+        raise ParamError(who, field, rule, repr(value), fix, "instructions.md, Units")
 
 
 _product = product

@@ -8,17 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax.core import Tracer
 
-from ._dtypes import AscendType, of_array, require_x64
-from ._errors import BoundsError, ParamError, SupportError
+from ._errors import BoundsError, ParamError
 from ._move import Call, Move, Overlap
+from ._operands import SOURCE, Form, form_of, operands, sizes_of, type_of
 from ._packed import byte_plan, run_nibbles
 from ._primitive import jitted
 from .instr import REGISTRY, Params
-from .instr._fields import static_int
 
 
 def load_data(
@@ -144,32 +140,33 @@ def _call(
 ) -> jax.Array:
     if swapped or isinstance(src, Params):
         check_params(op, src, params, swapped)
-    who = getattr(params, "instruction", op)
-    src, dst = _array(who, "src", src), None if dst is None else _array(who, "dst", dst)
-    key = (op, params, _form(src), None if dst is None else _form(dst), options)
-    try:
-        move = _prepared(*key)
-    except TypeError:  # something in the key does not hash: let the checks say what
-        move = _prepared.__wrapped__(*key)
-    if dst is not None:
-        _check_lead(who, src, dst)
+    src, dst = operands(getattr(params, "instruction", op), src, dst)
+    move = _look_up(_prepared, op, params, form_of(src), form_of(dst), *options)
     return move(src, dst)
 
 
-Form = tuple[int, Any]  # length of the last axis, and type, of an operand
+def _look_up(cached: Any, *key: Any) -> Callable[..., jax.Array]:
+    """`cached(*key)`; where something in the key does not hash, the checks say what."""
+    try:
+        return cached(*key)
+    except TypeError:
+        return cached.__wrapped__(*key)
 
 
-def _form(x: jax.Array) -> Form:
-    return x.shape[-1], x.dtype
+# typed, and each option an argument of its own: 256.0 is not 256, though equal.
+@functools.lru_cache(maxsize=4096, typed=True)
+def _prepared(op, params, src, dst, dst_size, src_offset, dst_offset, *rest):
+    """One call, checked and compiled: a function of (src, dst)."""
+    check_params(op, None, params, ())
+    calls = (Call(params, src_offset, dst_offset),)
+    return _compiled(calls, src, dst, dst_size, *rest)
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
-def _prepared(op: str, params: Any, src: Form, dst: Form | None, options: tuple):
-    """One call, checked and compiled: a function of (src, dst)."""
-    check_params(op, None, params, ())
-    dst_size, src_offset, dst_offset, *rest = options
-    calls = (Call(params, src_offset, dst_offset),)
-    return _compiled(calls, src, dst, dst_size, *rest)
+def _joined(calls: Sequence, src, dst, dst_size):
+    """A sequence, checked and compiled: a function of (src, dst)."""
+    options = (calls.product, calls.path, calls.dtype, calls.overlap, calls.behaviour)
+    return _compiled(calls.calls, src, dst, dst_size, *options)
 
 
 def _compiled(
@@ -184,8 +181,8 @@ def _compiled(
     behaviour: str,
 ) -> Callable[..., jax.Array]:
     who = calls[0].params.instruction
-    t, packed = _type(who, src, dst, dtype)
-    src_size, dst_size = _sizes(who, src, dst, dst_size, packed)
+    t, packed = type_of(who, src, dst, dtype)
+    src_size, dst_size = sizes_of(who, src, dst, dst_size, packed)
     move = Move.sequence(
         calls,
         src_size=src_size,
@@ -229,9 +226,8 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     Array([128., 129.], dtype=float32)
     """
     who = move.calls[0].params.instruction
-    src, dst = _array(who, "src", src), None if dst is None else _array(who, "dst", dst)
-    form = None if dst is None else _form(dst)
-    _, packed = _type(who, _form(src), form, move.type)
+    src, dst = operands(who, src, dst)
+    _, packed = type_of(who, form_of(src), form_of(dst), move.type)
     for field, array, size in (
         ("src", src, move.src_size),
         ("dst", dst, move.dst_size),
@@ -241,9 +237,7 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
             unit = "bytes, two elements each" if packed else "elements"
             fix = "Make the move for this size, or pass the buffer it was made for."
             rule = f"hold {length} ({unit}) in its last axis"
-            raise BoundsError(who, field, rule, array.shape[-1], fix)
-    if dst is not None:
-        _check_lead(who, src, dst)
+            raise BoundsError(who, field, rule, array.shape[-1], fix, SOURCE)
     return _applied(move, packed)(src, dst)
 
 
@@ -274,13 +268,8 @@ class Sequence:
         self, src: Any, dst: Any = None, *, dst_size: int | None = None
     ) -> jax.Array:
         """What `dst` holds after all calls; shapes and errors as for `load_data`."""
-        who = self.calls[0].params.instruction
-        source = _array(who, "src", src)
-        kept = None if dst is None else _array(who, "dst", dst)
-        form = None if kept is None else _form(kept)
-        if kept is not None:
-            _check_lead(who, source, kept)
-        return _joined(self, _form(source), form, dst_size)(source, kept)
+        src, dst = operands(self.calls[0].params.instruction, src, dst)
+        return _look_up(_joined, self, form_of(src), form_of(dst), dst_size)(src, dst)
 
     @functools.cached_property
     def _hash(self) -> int:
@@ -289,12 +278,8 @@ class Sequence:
     def __hash__(self) -> int:
         return self._hash
 
-
-@functools.lru_cache(maxsize=4096, typed=True)
-def _joined(calls: Sequence, src: Form, dst: Form | None, dst_size: Any):
-    """A sequence, checked and compiled: a function of (src, dst)."""
-    options = (calls.product, calls.path, calls.dtype, calls.overlap, calls.behaviour)
-    return _compiled(calls.calls, src, dst, dst_size, *options)
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k != "_hash"}
 
 
 def sequence(
@@ -327,7 +312,8 @@ def sequence(
     made = tuple(call if isinstance(call, Call) else _call_of(call) for call in listed)
     if not made:
         got = "none" if isinstance(calls, Iterable) else type(calls).__name__
-        raise ParamError("sequence", "calls", "hold at least one call", got, _CALLS)
+        rule = "hold at least one call"
+        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
     return Sequence(made, product, path, dtype, overlap, behaviour)
 
 
@@ -339,107 +325,37 @@ def _call_of(item: Any) -> Call:
     params, *starts = item if isinstance(item, tuple) and item else (item,)
     if item == ():
         got = "an empty tuple"
-        raise ParamError("sequence", "calls", "hold params", got, _CALLS)
+        raise ParamError("sequence", "calls", "hold params", got, _CALLS, SOURCE)
     if not isinstance(params, Params):
         rule = f"be one of {', '.join(cls.__name__ for cls in REGISTRY.values())}"
-        raise ParamError("sequence", "params", rule, type(params).__name__, _CALLS)
+        got = type(params).__name__
+        raise ParamError("sequence", "params", rule, got, _CALLS, SOURCE)
     if len(starts) > 2:
         rule = "be (params, src_offset, dst_offset)"
-        raise ParamError("sequence", "calls", rule, f"{len(item)} values", _CALLS)
+        got = f"{len(item)} values"
+        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
     return Call(params, *starts)
-
-
-# --- operands
 
 
 def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:
     """Raise ParamError where `params` is not what the op takes, or arguments are
     swapped."""
+    if swapped and isinstance(params, Params):
+        rule, got = "be given by its name", "a third argument"
+        fix = f"Write asc.{op}(src, params, dst=dst)."
+        raise ParamError(op, "dst", rule, got, fix, SOURCE)
     if swapped or isinstance(src, Params):
-        raise ParamError(
-            op,
-            "params",
-            "be the second argument, after src",
-            "arguments in Ascend C's order (dst, src, params)"
-            if swapped
-            else "params first",
-            f"Write asc.{op}(src, params, dst=dst).",
-        )
+        rule = "be the second argument, after src"
+        order = "arguments in Ascend C's order (dst, src, params)"
+        got = order if swapped else "params first"
+        fix = f"Write asc.{op}(src, params, dst=dst)."
+        raise ParamError(op, "params", rule, got, fix, SOURCE)
     takes = [cls for cls in REGISTRY.values() if cls.op == op]
     if not isinstance(params, tuple(takes)):
         rule = f"be {' or '.join(cls.__name__ for cls in takes)}"
-        other = getattr(params, "op", None)
-        got = type(params).__name__
-        fix = f"Call asc.{other} for it." if other else "Make one of these first."
-        raise ParamError(op, "params", rule, got, fix)
-
-
-def _type(who: str, src: Form, dst: Form | None, dtype: Any) -> tuple[AscendType, bool]:
-    """The operands' type, and whether they are packed."""
-    t, packed = of_array(src[1], dtype, who)
-    if dst is not None and dst[1] != src[1]:
-        fix = "Convert one of them: a move does not convert."
-        rule = f"have the type of src, {src[1]}"
-        raise ParamError(who, "dst", rule, dst[1], fix, "Table 2, dst")
-    return t, packed
-
-
-def _array(who: str, field: str, value: Any) -> jax.Array:
-    array = value if isinstance(value, jax.Array) else _converted(who, value)
-    if array is None or array.ndim == 0:
-        rule = "be an array whose last axis is the flat buffer"
-        fix = "Pass an array of shape (..., elements)."
-        raise ParamError(who, field, rule, type(value).__name__, fix)
-    if array.dtype.itemsize > 4:
-        require_x64(array.dtype, who)
-    if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
-        shard = array.sharding.shard_shape(array.shape)
-        if shard[-1] != array.shape[-1]:
-            raise SupportError(
-                who,
-                field,
-                "not be sharded along its last axis, the flat buffer",
-                f"shards of {shard[-1]} of {array.shape[-1]} elements",
-                "Shard leading (batch) axes instead.",
-            )
-    return array
-
-
-def _check_lead(who: str, src: jax.Array, dst: jax.Array) -> None:
-    """Raise ParamError where the leading axes do not broadcast."""
-    try:
-        np.broadcast_shapes(src.shape[:-1], dst.shape[:-1])
-    except ValueError:
-        rule = "have leading axes that broadcast with those of src"
-        got = f"{dst.shape[:-1]} where src has {src.shape[:-1]}"
-        fix = "Give both the same batch, or one of them none."
-        raise ParamError(who, "dst", rule, got, fix) from None
-
-
-def _converted(who: str, value: Any) -> jax.Array | None:
-    """A NumPy array or a list as a JAX array; None where it is neither."""
-    if isinstance(value, np.ndarray | np.generic):
-        require_x64(value.dtype, who)
-    try:
-        return jnp.asarray(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _sizes(
-    who: str, src: Form, dst: Form | None, dst_size: Any, packed: bool
-) -> tuple[int, int | None]:
-    """Elements of both buffers; None for a destination of just what is written."""
-    each = 2 if packed else 1
-    given = None
-    if dst_size is not None:
-        rule = "be an integer (elements)"
-        given = static_int(who, "dst_size", dst_size, rule, "instructions.md, Units")
-    if dst is None:
-        return each * src[0], given
-    length = each * dst[0]
-    if given is not None and not length - each < given <= length:
-        rule = f"be the size of dst, {length} elements, where dst is given"
-        fix = "Leave dst_size out."
-        raise BoundsError(who, "dst_size", rule, given, fix)
-    return each * src[0], length
+        other = getattr(params, "op", op)
+        got = repr(params) if isinstance(params, type) else type(params).__name__
+        fix = "Make one of these first, with its fields."
+        if other != op:
+            fix = f"Call asc.{other} for it."
+        raise ParamError(op, "params", rule, got, fix, SOURCE)

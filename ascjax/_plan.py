@@ -42,6 +42,9 @@ class Plan:
     def __hash__(self) -> int:
         return self._hash
 
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k != "_hash"}
+
     @property
     def last(self) -> Last | None:
         """The step that writes; None where nothing moves."""

@@ -72,7 +72,10 @@ def _impl(plan: Plan, kind: str):
     return jax.jit(lambda *operands: move_p.bind(*operands, plan=plan, kind=kind))
 
 
-move_p.def_impl(lambda *operands, plan, kind: _impl(plan, kind)(*operands))
+@move_p.def_impl
+def _eager(*operands, plan: Plan, kind: str):
+    with jax.disable_jit(False):  # without a jit, bind would come back here
+        return _impl(plan, kind)(*operands)
 
 
 # --- derivatives and batches
@@ -96,6 +99,7 @@ def _jvp(primals, tangents, *, plan: Plan, kind: str):
             "have a zero and a sign to be differentiated",
             "float8_e8m0fnu",
             "Differentiate a wider type, or stop the gradient before the move.",
+            "products.json, types",
         )
     if kind == "put" and not all(live):
         kind = "put0" if live[0] else "keep"

@@ -130,8 +130,12 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("ascend")
 
 
-def product(name: Any) -> Product:
+def product(name: Any, who: str = "ascjax") -> Product:
     """Look a product up: a `Product`, its key or name, an alias, or an NPU_ARCH number.
+
+    Args:
+      name: what to look up.
+      who: the instruction that asks, for the error.
 
     Raises:
       SupportError: where no product has that name, or where several share it (as two
@@ -143,7 +147,7 @@ def product(name: Any) -> Product:
     """
     if isinstance(name, Product):
         return name
-    wanted = _plain(str(name))
+    wanted = _plain(str(name)) if isinstance(name, str | int) else ""
     found = [
         p
         for p in PRODUCTS.values()
@@ -151,13 +155,15 @@ def product(name: Any) -> Product:
     ]
     if len(found) == 1:
         return found[0]
+    aliases = [alias for p in PRODUCTS.values() for alias in p.also]
     several = f"{name!r}, which {' and '.join(p.key for p in found)} share"
     raise SupportError(
-        "ascjax",
+        who,
         "product",
         f"be one of {', '.join(PRODUCTS)}",
         several if found else repr(name),
-        "Use a key from the list, or an alias such as '910B' or 3510.",
+        f"Use a key from the list, or an alias: {', '.join(aliases)}, or the number of "
+        "an architecture that one product has.",
         "products.json",
     )
 

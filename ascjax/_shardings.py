@@ -19,6 +19,13 @@ def spec_of(x: Any) -> tuple:
     return spec + (None,) * (x.ndim - len(spec))
 
 
+def _names(part: Any) -> tuple:
+    """The mesh axes in one entry of a partition spec."""
+    if part is None:
+        return ()
+    return part if isinstance(part, tuple) else (part,)
+
+
 def refuse_flat(operands: tuple) -> None:
     """Raise SupportError where an operand is sharded along its last axis."""
     for x in operands:
@@ -29,6 +36,7 @@ def refuse_flat(operands: tuple) -> None:
                 "not be sharded along their last axis, the flat buffer",
                 f"the sharding {x.sharding.spec}",
                 "Shard leading (batch) axes instead.",
+                "instructions.md, Units",
             )
 
 
@@ -38,6 +46,16 @@ def align(src: jax.Array, dst: jax.Array) -> tuple[jax.Array, jax.Array]:
     specs = [spec_of(jax.typeof(x))[:-1] for x in (src, dst)]
     specs = [(None,) * (len(lead) - len(spec)) + spec for spec in specs]
     merged = tuple(b if a is None else a for a, b in zip(*specs, strict=True))
+    named = [axis for part in merged for axis in _names(part)]
+    if len(set(named)) < len(named):
+        raise SupportError(
+            "ascjax",
+            "src and dst",
+            "be sharded over different mesh axes in different leading axes",
+            f"leading axes sharded {specs[0]} and {specs[1]}",
+            "Shard the batch of both alike.",
+            "instructions.md, Units",
+        )
     meshes = [jax.typeof(x).sharding.mesh for x in (src, dst)]
     mesh = meshes[0] if any(specs[0]) else meshes[1]
     axes = manual_axes(jax.typeof(src)) | manual_axes(jax.typeof(dst))

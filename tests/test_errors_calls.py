@@ -154,7 +154,7 @@ def test_an_op_takes_its_own_params():
         refused(asc.ParamError, text, module, other, dtype="half", src_size=256)
         refused(
             asc.ParamError,
-            f"{op}: params must be {takes[op]}, got dict. Make one of these first.",
+            f"{op}: params must be {takes[op]}, got dict. Make one of these first, with its fields.",
             getattr(asc, op),
             HALF,
             {},
@@ -219,7 +219,7 @@ def test_dst_size_agrees_with_dst():
 def test_a_type_is_one_of_the_table(dtype):
     refused(
         asc.ParamError,
-        f"ascjax: dtype must name an Ascend C type, got {dtype!r}. Use one of bool, "
+        f"load2d: dtype must name an Ascend C type, got {dtype!r}. Use one of bool, "
         "int8_t, ",
         asc.load_data,
         HALF,
@@ -283,8 +283,8 @@ def test_64_bits_need_x64(name):
                 asc.ParamError,
                 "nz2nd: dtype must be at most 32 bits wide while jax_enable_x64 is "
                 "off, "
-                f"got {words[name]}. Call jax.config.update('jax_enable_x64', True) "
-                f"first.",
+                f"got {words[name]}. Convert it, such as with .astype('int32'), or "
+                "call jax.config.update('jax_enable_x64', True) first.",
                 asc.data_copy,
                 params=NZ,
                 **operands,

@@ -98,18 +98,17 @@ import ascjax as asc
         (
             ONE,
             {"product": "atlas_900"},
-            "ascjax: product must be one of atlas_350, atlas_a3, atlas_a2, "
+            "load2d: product must be one of atlas_350, atlas_a3, atlas_a2, "
             "atlas_200i_500_a2, atlas_inference_aicore, atlas_inference_vector, "
             "atlas_training, kirin_x90, kirin_9030, got 'atlas_900'. ",
         ),
         (
             ONE,
             {"product": 2201},
-            "ascjax: product must be one of atlas_350, atlas_a3, atlas_a2, "
+            "load2d: product must be one of atlas_350, atlas_a3, atlas_a2, "
             "atlas_200i_500_a2, atlas_inference_aicore, atlas_inference_vector, "
             "atlas_training, kirin_x90, kirin_9030, got 2201, which atlas_a3 and "
-            "atlas_a2 share. Use a key from the list, or an alias such as '910B' or "
-            "3510.",
+            "atlas_a2 share. Use a key from the list, or an alias: Ascend 950PR, ",
         ),
         (
             ONE,
@@ -134,7 +133,7 @@ def test_without_a_product_support_is_not_checked():
         (ONE, "double", "4, 8, 16, 32"),
         (asc.LoadData2DParamsV2(0, 0, 1, 1), "int64_t", "4, 8, 16, 32"),
         (asc.LoadData2dTransposeParams(0, 1), "complex64", "4, 8, 16, 32"),
-        (asc.LoadData2dTransposeParamsV2(0, 1), "int4b_t", "8, 16, 32"),
+        (asc.LoadData2dTransposeParamsV2(0, 1), "double", "4, 8, 16, 32"),
         (asc.Nz2NdParamsFull(1, 1, 16, 0, 0, 0, 0), "int4b_t", "8, 16, 32, 64"),
         (asc.NdDmaParams(info((1, 1, 1))), "fp4x2_e1m2_t", "8, 16, 32, 64"),
     ],

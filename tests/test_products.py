@@ -14,7 +14,7 @@ from ascjax._dtypes import TYPES, of_array
 from ascjax._products import resolve_path
 from ascjax.instr import params_class
 
-SPEC = json.loads((Path(__file__).parent / "data" / "products.json").read_text())
+SPEC = json.loads((Path(__file__).parents[1] / "docs/spec/products.json").read_text())
 SUPPORTED = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma")
 PATHS = ("GM->A1", "GM->B1", "A1->A2", "B1->B2", "GM->A2", "GM->B2")
 

@@ -141,7 +141,7 @@ def test_one_array_type_for_several_ascend_types():
         (
             "float32",
             float,
-            "ascjax: dtype must name an Ascend C type, got <class 'float'>",
+            "load2d: dtype must name an Ascend C type, got <class 'float'>",
         ),
         (
             "uint4",
@@ -181,7 +181,8 @@ def test_64_bit_arrays_are_refused_without_x64_and_never_narrowed(dtype, name, f
     arrays[field] = arrays[field].astype(dtype)
     text = (
         "nz2nd: dtype must be at most 32 bits wide while jax_enable_x64 is off, got "
-        rf"{name}\. Call jax\.config\.update\('jax_enable_x64', True\) first\."
+        rf"{name}\. Convert it, such as with \.astype\('int32'\), or call "
+        r"jax\.config\.update\('jax_enable_x64', True\) first\."
     )
     with pytest.raises(asc.ParamError, match=text):
         asc.data_copy(arrays["src"], ROWS, dst=arrays["dst"])

@@ -65,6 +65,8 @@ def in_range(
     number = static_int(who, field, value, rule, source)
     if not low <= number <= high:
         fix = "Correct the value, or split the move into several calls."
+        if high == 1:
+            fix = "Use one of the two."
         raise ParamError(who, field, rule, number, fix, source)
     return number
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, dataclass_transform
-
-from jax.core import Tracer
 
 from .._dtypes import TYPES, AscendType, ascend_type
 from .._errors import AscendError, OverlapError, ParamError, SupportError
@@ -26,10 +25,21 @@ class Site:
     path: str | None
     type: AscendType
 
-    @property
-    def from_gm(self) -> bool:
-        """Whether the source is global memory; False where no path is given."""
-        return self.path is not None and self.path.startswith("GM->")
+
+@dataclasses.dataclass(frozen=True)
+class CField:
+    """A field by its C name, as case files and command lines give it.
+
+    Attributes:
+      kind: "integer", "flag", "list" (of integers) or "number".
+      low, high: the range of the integers; None where it has none.
+      default: what an absent field means; None where it means nothing.
+    """
+
+    kind: str
+    low: int | None = None
+    high: int | None = None
+    default: Any = None
 
 
 REGISTRY: dict[str, type[Params]] = {}
@@ -51,6 +61,7 @@ class Params:
       op: the public function that takes it.
       source: document and table of the fields.
       support: {product: {"path path ...": "type type ..."}}.
+      widths: the widths in bits that it is defined for; those of `support` where empty.
 
     >>> import ascjax as asc
     >>> asc.Params.from_dict({"instruction": "load2d", "fields": {"repeatTimes": 3}})
@@ -63,12 +74,26 @@ class Params:
     op: ClassVar[str]
     source: ClassVar[str]
     support: ClassVar[Support]
+    widths: ClassVar[tuple[int, ...]] = ()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         _check_declaration(cls)
         dataclasses.dataclass(frozen=True, repr=False)(cls)
         REGISTRY[cls.instruction] = cls
+
+    def __new__(cls, *args: Any, **kwargs: Any):
+        names = [f.name for f in dataclasses.fields(cls)]  # pyright: ignore[reportArgumentType]
+        for given in kwargs:
+            if given not in names:
+                meant = [name for name in names if c_name(name) == given]
+                meant += difflib.get_close_matches(given, names)
+                fix = f"Write {meant[0]}." if meant else "Use one of these names."
+                rule = f"be among {', '.join(names)}"
+                raise ParamError(
+                    cls.instruction, "fields", rule, given, fix, cls.source
+                )
+        return super().__new__(cls)
 
     def __post_init__(self):
         for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
@@ -107,9 +132,11 @@ class Params:
             return value
         low, high = meta["range"]
         count = getattr(self, meta["zero_if"]) if meta["zero_if"] else None
-        if count is not None and count <= 1 and not isinstance(value, Tracer):
-            low = 0 if value == 0 else low
-        return in_range(who, field.name, value, low, high, meta["unit"], source)
+        rule = f"be in [{low}, {high}] ({meta['unit']})"
+        number = static_int(who, field.name, value, rule, source)
+        if count is not None and count <= 1 and number == 0:
+            return 0
+        return in_range(who, field.name, number, low, high, meta["unit"], source)
 
     # --- what an instruction says of itself
 
@@ -162,7 +189,7 @@ class Params:
         """Raise where the width is not moved at all, or the product lacks the
         instruction, path or type."""
         every = sum(self.paths().values(), ())
-        widths = sorted({TYPES[name].bits for name in every})
+        widths = self.widths or tuple(sorted({TYPES[name].bits for name in every}))
         if site.type.bits not in widths:
             rule = f"be {', '.join(map(str, widths))} bits wide"
             got = f"{site.type} ({site.type.bits} bits)"
@@ -207,6 +234,24 @@ class Params:
             )
         return cls(**{named[name]: value for name, value in fields.items()})
 
+    @classmethod
+    def c_fields(cls) -> dict[str, CField]:
+        """The fields that `from_fields` takes; "a.b" is the member b of an object a.
+
+        >>> import ascjax as asc
+        >>> asc.LoadData2DParams.c_fields()["repeatTimes"]
+        CField(kind='integer', low=0, high=255, default=0)
+        """
+        found = {}
+        for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
+            default = None if field.default is dataclasses.MISSING else field.default
+            kind = "list" if isinstance(default, tuple) else "integer"
+            low, high = field.metadata.get("range", (None, None))
+            if field.metadata.get("flag"):
+                kind, low, high = "flag", 0, 1
+            found[c_name(field.name)] = CField(kind, low, high, default)
+        return found
+
     def to_fields(self) -> dict[str, Any]:
         """The fields by the C struct's names; `from_fields` takes them back."""
         fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
@@ -219,6 +264,11 @@ class Params:
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Params:
         """The params that `to_dict` described."""
+        missing = [k for k in ("instruction", "fields") if k not in data]
+        if missing:
+            fix = "Pass what to_dict gave."
+            rule = "hold 'instruction' and 'fields'"
+            raise ParamError("Params", "data", rule, list(data), fix, "to_dict")
         return params_class(data["instruction"]).from_fields(data["fields"])
 
     def explain(self, dtype: Any) -> str:

@@ -64,7 +64,7 @@ class LoadData2DParams(Params):
     addr_mode: int = integer(0, 1, "0 increments, 1 decrements")
 
     def rules(self, site: Site) -> None:
-        if site.product is ATLAS_TRAINING and self.dst_gap:
+        if site.product == ATLAS_TRAINING and self.dst_gap:
             self.refuse(
                 "dst_gap",
                 "be 0 fractals on atlas_training, which has no gap",

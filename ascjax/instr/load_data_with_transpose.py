@@ -13,7 +13,7 @@ _A2 = {"A1->A2": _B8, "B1->B2": "int4b_t " + _B8}
 
 def fractals_in_square(bits: int) -> int:
     """How many fractals one square is made of: 4 for 4 bits, 2 for 8 and 32, else 1."""
-    return {4: 4, 8: 2, 16: 1, 32: 2}.get(bits, 1)
+    return {4: 4, 8: 2, 16: 1, 32: 2}[bits]
 
 
 def _nest(
@@ -147,6 +147,7 @@ class LoadData2dTransposeParamsV2(Params):
     op = "load_data_with_transpose"
     source = "LoadDataWithTranspose, Table 4"
     support = {"atlas_350": {"B1->B2": _B8}}
+    widths = (4, 8, 16, 32)
 
     start_index: int = integer(0, 65535, "fractals of 512 bytes")
     repeat_times: int = integer(0, 255, "squares")

@@ -14,7 +14,7 @@ from .._errors import OverlapError, ParamError
 from .._fill import Constant, fill_bits
 from .._nest import Loop, LoopNest
 from ._fields import as_flag, c_name, in_range, static_int
-from ._params import Params, Site
+from ._params import CField, Params, Site
 
 _ALL = (
     "bool int8_t uint8_t int16_t uint16_t half bfloat16_t int32_t uint32_t float "
@@ -60,22 +60,24 @@ class NdDmaLoopInfo:
         source = "NDDMA, Table 5"
         length = None
         for name, (high, unit) in LISTS.items():
-            value = getattr(self, name)
-            if value is None:
+            value: Any = getattr(self, name)
+            if value is None and name in ("loop_lp_size", "loop_rp_size"):
                 value = (0,) * (length or 0)
             try:
-                items = (value,) if isinstance(value, Tracer) else tuple(value)
+                items = (value,) if isinstance(value, Tracer) else tuple(value)  # pyright: ignore
             except TypeError:
                 rule = f"be a list of integers in [0, {high}] ({unit})"
                 fix = "Give one value a dimension, the innermost first."
                 raise ParamError(_WHO, name, rule, repr(value), fix, source) from None
             length = len(items) if length is None else length
-            if not 1 <= len(items) <= 5 or len(items) != length:
+            items_differ = len(items) != length
+            if not 1 <= len(items) <= 5 or items_differ:
                 raise ParamError(
                     _WHO,
                     name,
                     "have one value a dimension, 1 to 5 in every list",
-                    f"{len(items)} values where loop_src_stride has {length}",
+                    f"{len(items)} values"
+                    + (f" where loop_src_stride has {length}" if items_differ else ""),
                     "Give all lists one length; split a move of more dimensions.",
                     source,
                 )
@@ -264,7 +266,11 @@ class NdDmaParams(Params):
     def from_fields(cls, fields: Mapping[str, Any]) -> NdDmaParams:
         """From the C names; the config nested as `config`, or its fields beside."""
         given = dict(fields)
-        config = dict(given.pop("config", {}))
+        nested = given.pop("config", {})
+        if not isinstance(nested, Mapping):
+            rule, fix = "be the config's fields by their C names", "Pass an object."
+            raise ParamError(_WHO, "config", rule, repr(nested), fix, "NDDMA, Table 3")
+        config = dict(nested)
         info_names = {c_name(name): name for name in LISTS}
         config_names = {c_name(f.name): f.name for f in dataclasses.fields(NdDmaConfig)}
         for name in ("isNearestValueMode", "ascOptimize"):
@@ -285,6 +291,22 @@ class NdDmaParams(Params):
             constant,
             NdDmaConfig(**{config_names[k]: v for k, v in config.items()}),
         )
+
+    @classmethod
+    def c_fields(cls) -> dict[str, CField]:
+        lists = {c_name(k): CField("list", 0, high) for k, (high, _) in LISTS.items()}
+        unpadded = dict.fromkeys(
+            ("loopLpSize", "loopRpSize"), CField("list", 0, 255, (0,))
+        )
+        flags = ("isNearestValueMode", "ascOptimize")
+        pads = ("config.loopLpSize", "config.loopRpSize")
+        return {
+            **lists,
+            **unpadded,
+            "constantValue": CField("number", default=0),
+            **dict.fromkeys(flags, CField("flag", 0, 1, False)),
+            **dict.fromkeys(pads, CField("integer", 0, 255)),
+        }
 
     def to_fields(self) -> dict[str, Any]:
         info, config = self.loop_info, self.config

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Self
 import equinox as eqx
 import jax
 
-from .._dtypes import ascend_type
+from .._dtypes import AscendType
 from .._move import Call, Move, Overlap
 from .._ops import check_params, run_move
+from .._products import Product
 from ..instr import Params
 
 
@@ -18,7 +19,16 @@ class _MoveModule(eqx.Module):
     """A checked call as a module; see the subclasses."""
 
     op: ClassVar[str]
-    move: Move = eqx.field(static=True)
+    params: Params = eqx.field(static=True)
+    product: Product | None = eqx.field(static=True)
+    path: str | None = eqx.field(static=True)
+    dtype: AscendType = eqx.field(static=True)
+    src_size: int = eqx.field(static=True)
+    dst_size: int = eqx.field(static=True)
+    src_offset: int = eqx.field(static=True)
+    dst_offset: int = eqx.field(static=True)
+    overlap: Overlap = eqx.field(static=True)
+    move: Move = eqx.field(static=True, repr=False)
 
     def __init__(
         self,
@@ -35,21 +45,22 @@ class _MoveModule(eqx.Module):
         behaviour: str = "documented",
     ):
         check_params(self.op, None, params, ())
-        self.move = Move.sequence(
-            (Call(params, src_offset, dst_offset),),
+        call = Call(params, src_offset, dst_offset)
+        move = Move.sequence(
+            (call,),
             src_size=src_size,
             dst_size=dst_size,
             product=product,
             path=path,
-            dtype=ascend_type(dtype),
+            dtype=dtype,
             overlap=overlap,
             behaviour=behaviour,
         )
-
-    @property
-    def params(self) -> Params:
-        """The instruction's params."""
-        return self.move.calls[0].params
+        self.params, self.move = params, move
+        self.product, self.path, self.dtype = move.product, move.path, move.type
+        self.src_size, self.dst_size = move.src_size, move.dst_size
+        self.src_offset, self.dst_offset = call.src_offset, call.dst_offset
+        self.overlap = move.overlap
 
     def __call__(
         self, src: Any, dst: Any = None, *, key: jax.Array | None = None
@@ -67,17 +78,16 @@ class _MoveModule(eqx.Module):
         Equinox's leaf serialisation writes nothing for a move, whose fields are all
         static; this does.
         """
-        move, call = self.move, self.move.calls[0]
         return {
-            **call.params.to_dict(),
-            "product": move.product.key if move.product else None,
-            "path": move.path,
-            "dtype": move.type.name,
-            "src_size": move.src_size,
-            "dst_size": move.dst_size,
-            "src_offset": call.src_offset,
-            "dst_offset": call.dst_offset,
-            "overlap": move.overlap,
+            **self.params.to_dict(),
+            "product": self.product.key if self.product else None,
+            "path": self.path,
+            "dtype": self.dtype.name,
+            "src_size": self.src_size,
+            "dst_size": self.dst_size,
+            "src_offset": self.src_offset,
+            "dst_offset": self.dst_offset,
+            "overlap": self.overlap,
         }
 
     @classmethod

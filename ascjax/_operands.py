@@ -1,0 +1,106 @@
+"""Operands: arrays whose last axis is a flat buffer, checked before a move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from ._dtypes import AscendType, of_array, require_x64
+from ._errors import BoundsError, ParamError, SupportError
+from .instr._fields import static_int
+
+SOURCE = "instructions.md, Units"
+Form = tuple[int, Any]  # length of the last axis, and type, of an operand
+
+
+def form_of(x: jax.Array | None) -> Form | None:
+    """What a move needs to know of an operand; None where there is none."""
+    return None if x is None else (x.shape[-1], x.dtype)
+
+
+def operands(who: str, src: Any, dst: Any) -> tuple[jax.Array, jax.Array | None]:
+    """Both operands as arrays; `dst` None stays None."""
+    src = as_array(who, "src", src)
+    if dst is not None:
+        dst = as_array(who, "dst", dst)
+        check_lead(who, src, dst)
+    return src, dst
+
+
+def type_of(
+    who: str, src: Form, dst: Form | None, dtype: Any
+) -> tuple[AscendType, bool]:
+    """The operands' type, and whether they are packed."""
+    t, packed = of_array(src[1], dtype, who)
+    if dst is not None and dst[1] != src[1]:
+        fix = "Convert one of them: a move does not convert."
+        rule = f"have the type of src, {src[1]}"
+        raise ParamError(who, "dst", rule, dst[1], fix, "Table 2, dst")
+    return t, packed
+
+
+def as_array(who: str, field: str, value: Any) -> jax.Array:
+    """An operand as a JAX array with a flat last axis, whole on each device."""
+    array = value if isinstance(value, jax.Array) else _converted(who, value)
+    if array is None or array.ndim == 0:
+        rule = "be an array whose last axis is the flat buffer"
+        fix = "Pass an array of shape (..., elements), x.reshape(-1) for one buffer."
+        raise ParamError(who, field, rule, type(value).__name__, fix, SOURCE)
+    if array.dtype.itemsize > 4:
+        require_x64(array.dtype, who)
+    if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
+        shard = array.sharding.shard_shape(array.shape)
+        if shard[-1] != array.shape[-1]:
+            raise SupportError(
+                who,
+                field,
+                "not be sharded along its last axis, the flat buffer",
+                f"shards of {shard[-1]} of {array.shape[-1]} elements",
+                "Shard leading (batch) axes instead.",
+                SOURCE,
+            )
+    return array
+
+
+def check_lead(who: str, src: jax.Array, dst: jax.Array) -> None:
+    """Raise ParamError where the leading axes do not broadcast."""
+    try:
+        np.broadcast_shapes(src.shape[:-1], dst.shape[:-1])
+    except ValueError:
+        rule = "have leading axes that broadcast with those of src"
+        got = f"{dst.shape[:-1]} where src has {src.shape[:-1]}"
+        fix = "Give both the same batch, or one of them none."
+        raise ParamError(who, "dst", rule, got, fix, SOURCE) from None
+
+
+def _converted(who: str, value: Any) -> jax.Array | None:
+    """A NumPy array or a list as a JAX array; None where it is neither."""
+    if isinstance(value, np.ndarray | np.generic):
+        require_x64(value.dtype, who)
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def sizes_of(
+    who: str, src: Form, dst: Form | None, dst_size: Any, packed: bool
+) -> tuple[int, int | None]:
+    """Elements of both buffers; None for a destination of just what is written."""
+    each = 2 if packed else 1
+    given = None
+    if dst_size is not None:
+        rule = "be an integer (elements)"
+        given = static_int(who, "dst_size", dst_size, rule, SOURCE)
+    if dst is None:
+        return each * src[0], given
+    length = each * dst[0]
+    if given is not None and not length - each < given <= length:
+        rule = f"be the size of dst, {length} elements, where dst is given"
+        fix = "Leave dst_size out."
+        raise BoundsError(who, "dst_size", rule, given, fix, SOURCE)
+    return each * src[0], length if given is None else given
