@@ -31,8 +31,12 @@ _DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One call: params, and where its operands start, in elements.
+    """One call of an instruction.
 
+    Attributes:
+      params: what to move.
+      src_offset: where the source operand starts, in elements.
+      dst_offset: where the destination operand starts, in elements.
     Raises:
       ParamError: an offset that is no integer.
 
@@ -70,7 +74,16 @@ def _static(params: Params, field: str, value: Any) -> int:
 class Move:
     """One call, or several in order on one destination, with everything resolved.
 
-    Made by `Move.of` or `Move.sequence`, which check it. Sizes are in elements.
+    Made by `Move.of` or `Move.sequence`, which check it.
+
+    Attributes:
+      calls: the calls, in order.
+      product: the product, or None.
+      path: "A1->A2" and the like, or None.
+      type: the Ascend C type.
+      src_size: elements of the source.
+      dst_size: elements of the destination.
+      overlap: "error" or "last".
 
     >>> import ascjax as asc
     >>> p = asc.LoadData2DParams(repeat_times=5, src_stride=3)

@@ -25,7 +25,12 @@ FILL = -2
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """One loop: its name in print, its trip count, its step in the destination.
+    """One loop of a nest, and its step in the destination.
+
+    Attributes:
+      name: what it is called in print.
+      extent: how often it runs.
+      dst_stride: elements from one trip to the next in the destination.
 
     >>> import ascjax as asc
     >>> asc.Loop("i", 5, 256).extent
@@ -41,8 +46,12 @@ class Loop:
 class Coord:
     """One source coordinate: `offset + sum(terms[k] * loop k)`.
 
-    One step of it is `stride` elements. `extent` None means that no iteration can be
-    outside.
+    Attributes:
+      terms: a factor for each loop.
+      stride: elements of the source that one step of the coordinate is.
+      offset: its value where all loops are at 0.
+      extent: how many values are inside, from 0; None where all are.
+      outside: "fill" writes padding there, "clamp" reads the nearest value inside.
 
     >>> import ascjax as asc
     >>> x = asc.Coord((1,), 1, offset=-1, extent=2, outside="fill")
@@ -64,7 +73,15 @@ class Coord:
 
 @dataclasses.dataclass(frozen=True)
 class LoopNest:
-    """A move as loops. See the module's docstring for the meaning.
+    """A move as loops: one iteration writes one element.
+
+        dst[dst_start + sum(loop * dst_stride)] = src[src_start + sum(coord * stride)]
+
+    Attributes:
+      loops: in the order of the instruction's iterations, the innermost last.
+      coords: the source coordinates.
+      src_start: the source element that all-zero coordinates read.
+      dst_start: the destination element that the first iteration writes.
 
     >>> nest = LoopNest.strided(0, 0, ("r", 2, 1, 3), ("c", 3, 2, 1))
     >>> print(nest)

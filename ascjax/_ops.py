@@ -82,8 +82,8 @@ def load_data_with_transpose(
 ) -> jax.Array:
     """`LoadDataWithTranspose`: squares made of fractals, transposed, L1 to L0A or L0B.
 
-    Shapes, arguments, errors and gradient are `load_data`'s; `params` is
-    `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`.
+    `params` is `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`. Shapes,
+    arguments, results, errors and gradient are as `load_data`.
 
     Source: LoadDataWithTranspose; instructions.md, section 3.
 
@@ -120,8 +120,8 @@ def data_copy(
 ) -> jax.Array:
     """`DataCopy`: between GM and UB, with a change of layout on the way.
 
-    Shapes, arguments, errors and gradient are `load_data`'s; `params` is
-    `Nz2NdParamsFull` or `NdDmaParams`. Padding has no gradient.
+    `params` is `Nz2NdParamsFull` or `NdDmaParams`. Padding has no gradient. Shapes,
+    arguments, results, errors and gradient are as `load_data`.
 
     Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
 
@@ -215,9 +215,16 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     Shapes: `src` (..., move.src_size), `dst` and the result (..., move.dst_size), in
     elements; packed 4-bit buffers are uint8, half as long, rounded up.
 
+    Args:
+      move: what to apply.
+      src: what the source holds.
+      dst: what the destination held before; None is zero bits.
+    Returns: what the destination holds after.
     Raises:
       ParamError: arrays of another type than the move's.
       BoundsError: arrays of other sizes than the move's.
+    Gradient: as `load_data`.
+    Source: instructions.md, sections 1 to 5.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> p = asc.LoadData2DParams(start_index=1, repeat_times=1)
@@ -227,7 +234,7 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     """
     who = move.calls[0].params.instruction
     src, dst = operands(who, src, dst)
-    _, packed = type_of(who, form_of(src), form_of(dst), move.type)
+    _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), move.type)
     for field, array, size in (
         ("src", src, move.src_size),
         ("dst", dst, move.dst_size),
@@ -245,8 +252,8 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
 class Sequence:
     """Calls in order on one destination, as one map; made by `asc.sequence`.
 
-    Called with (src, dst=None, *, dst_size=None); shapes, errors and gradient are
-    `load_data`'s.
+    Called with (src, dst=None, *, dst_size=None). Shapes, arguments, results, errors
+    and gradient are as `load_data`.
 
     Source: instructions.md, Units.
 
@@ -298,8 +305,8 @@ def sequence(
         in elements. A later call may overwrite what an earlier one wrote.
       product, path, dtype, overlap, behaviour: as for `load_data`; `overlap` is about
         two writes of one call.
-    Returns: a function of (src, dst=None, *, dst_size=None); shapes, errors and
-      gradient are `load_data`'s.
+    Returns: a function of (src, dst=None, *, dst_size=None). Shapes, errors and
+      gradient are as `load_data`.
     Source: instructions.md, Units.
 
     >>> import ascjax as asc, jax.numpy as jnp

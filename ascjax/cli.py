@@ -132,6 +132,12 @@ def verify(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Failures and the last line only.")
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Also why each case was refused that must be."
+        ),
+    ] = False,
 ) -> None:
     """Check ascjax: its maps against given ones, against the oracle, and as jitted.
 
@@ -155,10 +161,10 @@ def verify(
         "seconds": seconds,
         "allow_unsupported": allow_unsupported,
     }
-    report.print_report(out, results, quiet=quiet, **options)
+    report.print_report(out, results, quiet=quiet, verbose=verbose, **options)
     if json_file is not None:
         report.write_json(json_file, report.to_json(results, extra, **options))
-    _, total = report.tally(results, seconds)
+    _, total = report.tally(results)
     raise typer.Exit(report.exit_status(total, allow_unsupported=allow_unsupported))
 
 
@@ -178,7 +184,7 @@ def _verify_files(
             met[case.instruction] += results[-1].status in ("ok", "mismatch")
             advance(len(results), len(found))
     covered = coverage(
-        (step.instruction, step.fields)
+        (step.instruction, step.fields, case.dtype)
         for case, result in zip(found, results, strict=True)
         for step in case.steps
         if result.status in ("ok", "mismatch")

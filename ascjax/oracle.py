@@ -36,7 +36,11 @@ def instruction(name: str) -> Callable[[_Rule], _Rule]:
     A rule is a generator `fn(fields, bits)`: the C fields by name, absent ones read as
     0, and the width of an element. It yields pairs (destination index, source index) of
     1-D int64 arrays of one length, in the order of the writes, in elements from the
-    operands' starts. A source index may be FILL. Source: instructions.md, Units.
+    operands' starts. A source index may be FILL.
+
+    Args:
+      name: the instruction's name in case files.
+    Source: instructions.md, Units.
 
     >>> from ascjax import oracle
     >>> @oracle.instruction("reverse")
@@ -62,17 +66,22 @@ def run(
 ) -> np.ndarray:  # fmt: skip
     """One instruction, applied to a copy of `dst`.
 
+    Shapes: `src` (s,), `dst` and the result (d,), in elements.
+
     Args:
       instruction: a name in INSTRUCTIONS.
       fields: the C fields by name; absent ones are 0.
       bits: the width of one element. An array's entry is one, whatever its own type.
-      src, dst: the whole buffers, [elements]; the offsets are where operands start.
+      src, dst: the whole buffers.
+      src_offset, dst_offset: where the operands start, in elements.
       pad: what is written as padding; None takes the field constantValue.
       overlap: "error", or "last" to let the last write to an element win.
 
-    Returns a new array like `dst`. Raises SupportError for an unknown instruction,
-    ParamError where the spec has no formula, BoundsError for a read or write outside a
-    buffer, OverlapError for a second write to an element. Source: instructions.md.
+    Returns: a new array like `dst`.
+    Raises: SupportError for an unknown instruction, ParamError where the spec has no
+      formula, BoundsError for a read or write outside a buffer, OverlapError for a
+      second write to an element.
+    Source: instructions.md, sections 1 to 5.
 
     >>> from ascjax import oracle
     >>> src, dst = np.arange(512), np.full(512, -1)

@@ -57,8 +57,8 @@ def test_the_examples_of_the_docs_are_cases_that_pass(tmp_path):
     text = (Path(__file__).parents[1] / "docs" / "case-files.md").read_text()
     blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     cases = [case for block in blocks for case in read_cases(write(tmp_path, block))]
-    assert [case.instruction for case in cases] == ["load2d", "scenario"]
-    assert [check_case(case).status for case in cases] == ["ok", "ok"]
+    assert [case.instruction for case in cases] == ["load2d", "load2d", "scenario"]
+    assert [check_case(case).status for case in cases] == ["ok", "refused", "ok"]
 
 
 def test_absent_offsets_are_zero_and_given_ones_are_kept(tmp_path):
@@ -87,6 +87,14 @@ def test_nd2nz_counts_bytes_of_4_bit_types(tmp_path):
     packed = {**CASE, "instruction": "nd2nz", "dtype": "int4b_t", "itembits": 8}
     (case,) = read_cases(write(tmp_path, [packed]))
     assert check_case(case).status == "unsupported"
+
+
+def test_error_and_field_are_read_beside_why_only(tmp_path):
+    named = {"error": "BoundsError", "field": "src"}
+    refused = {**CASE, **named, "id": "two", "why": "a rule"}
+    comment, two = read_cases(write(tmp_path, [{**CASE, **named}, refused]))
+    assert (comment.error, comment.field) == (None, None)
+    assert (two.error, two.field) == ("BoundsError", "src")
 
 
 # --- what is refused

@@ -15,7 +15,16 @@ from case_file_helpers import GOLDEN, golden, write
 import ascjax._ops
 from ascjax import oracle
 from ascjax.cli import main
-from ascjax.verify import Result, _check, _suite, check_case, read_cases
+from ascjax.verify import (
+    Case,
+    Result,
+    Step,
+    _check,
+    _report,
+    _suite,
+    check_case,
+    read_cases,
+)
 
 FIVE = ("ldwt_v1", "ldwt_v2", "load2d", "load2dv2", "nddma", "nz2nd")
 
@@ -84,11 +93,25 @@ def test_the_table_and_the_last_line(capsys, tmp_path):
     assert run(file, "--jit-every", 0) == 0
     out = capsys.readouterr()
     head = r"instruction +cases +refused +unsupported +failed +elements +mismatches"
-    assert re.search(head + " +cases/s", out.out)
-    assert re.search(r"nddma +3 +0 +0 +0 +[\d,]+ +0 +[\d,]+", out.out)
+    assert re.search(head + " +cases/s +ops +op s", out.out)
+    assert re.search(r"nddma +3 +0 +0 +0 +[\d,]+ +0 +[\d,]+ +0 +0\.0", out.out)
     assert "all right: 3 of 3 cases passed, 0 failed, 0 mismatches;" in out.out
     assert "3 against a given map, 3 against the oracle;" in out.out
     assert out.err == ""  # no progress bar where there is no terminal
+
+
+def test_the_rate_of_maps_leaves_ops_out(capsys):
+    maps = Result("a", "load2d", "ok", 4, compared=("oracle",), seconds=0.5)
+    op = dataclasses.replace(maps, compared=("oracle", "op"), op_seconds=30.0)
+    (row,), total = _report.tally([maps, op])
+    assert row.rate == total.rate == 2.0
+    assert (row.ops, row.op_seconds) == (total.ops, total.op_seconds) == (1, 30.0)
+    _report.print_report(
+        _report.console(), [maps, op], seconds=31.0, allow_unsupported=False
+    )
+    out = capsys.readouterr().out
+    assert re.search(r"load2d +2 +0 +0 +0 +8 +0 +2 +1 +30\.0", out)
+    assert "cases/s: maps made and compared; op s: in jitted ops, compili" in out
 
 
 def test_quiet_prints_one_line(capsys, tmp_path):
@@ -110,9 +133,9 @@ def test_a_corrupted_map_is_found_and_told_by_fractal_row_and_column(capsys, tmp
     assert run(file, "--jit-every", 0) == 1
     told = (
         f"{file}: load2d_000: mismatch: against the given map: destination element "
-        "1605 (fractal 3, row 2, column 5): expected source element 1094 (fractal 2, "
-        "row 2, column 6), got source element 1093 (fractal 2, row 2, column 5) "
-        "[1 of 5127 elements]"
+        "1605 (fractal 3, row 2, column 5; i 1, r 2, c 5): expected source element "
+        "1094 (fractal 2, row 2, column 6), got source element 1093 (fractal 2, row 2, "
+        "column 5) [1 of 5127 elements]"
     )
     out = capsys.readouterr().out
     assert told in out
@@ -128,8 +151,55 @@ def test_a_map_that_expects_no_element_is_told_so(capsys, tmp_path, entry, words
 
     file = write(tmp_path, *golden("nddma", corrupt, pick=slice(47, 48)))
     assert run(file, "--jit-every", 0) == 1
-    told = f"destination element 3: expected {words}, got source element 3 [1 of 12"
+    told = (
+        f"destination element 3 (x1 0, x0 3): expected {words}, got source element 3 "
+        "(x1 0, x0 3) [1 of 12"
+    )
     assert told in capsys.readouterr().out
+
+
+def first_mismatch(instruction, fields, src_size, at, source, dtype="half"):
+    """The words for one map whose destination element `at` expects `source`."""
+    step = Step(instruction, fields)
+    case = Case("x", "", (step,), None, None, dtype, src_size, 64)
+    wrong = _check.make_move(case).index_map.index.copy()
+    wrong[at] = source
+    return check_case(dataclasses.replace(case, golden=wrong)).message
+
+
+def test_nz2nd_tells_matrix_row_and_column_on_both_sides():
+    strides = {"srcNdMatrixStride": 1, "srcNStride": 4, "dstDStride": 32}
+    counts = {"ndNum": 1, "nValue": 2, "dValue": 32, "dstNdMatrixStride": 0}
+    message = first_mismatch("nz2nd", {**strides, **counts}, 256, 17, 16)
+    assert message.endswith(
+        "destination element 17 (nd 0, r 0, b 1, c 1): expected source element 16 "
+        "(nd 0, r 1, b 0, c 0), got source element 65 (nd 0, r 0, b 1, c 1)"
+    )
+
+
+def test_nddma_tells_the_loops_and_where_they_are_padding():
+    lists = {"loopSrcStride": [1, 4], "loopDstStride": [1, 8], "loopSize": [4, 2]}
+    message = first_mismatch("nddma", lists, 8, 9, 3)
+    assert message.endswith(
+        "destination element 9 (x1 1, x0 1): expected source element 3 (x1 0, x0 3), "
+        "got source element 5 (x1 1, x0 1)"
+    )
+    padded = {**lists, "loopLpSize": [1, 0]}
+    assert first_mismatch("nddma", padded, 8, 8, 3).endswith(
+        "destination element 8 (x1 1, x0 0): expected source element 3, got padding"
+    )
+
+
+def test_of_several_calls_the_last_that_writes_is_told():
+    steps = Step("load2d", {"repeatTimes": 2}), Step("load2d", {"repeatTimes": 1})
+    case = Case("x", "", steps, None, None, "half", 512, 512)
+    wrong = _check.make_move(case).index_map.index.copy()
+    wrong[[0, 300]] = 1, 1
+    message = check_case(dataclasses.replace(case, golden=wrong)).message
+    assert "destination element 0 (call 1, i 0, r 0, c 0): expected" in message
+    wrong[0] = 0
+    message = check_case(dataclasses.replace(case, golden=wrong)).message
+    assert "destination element 300 (call 0, i 1, r 2, c 12): expected" in message
 
 
 def test_one_corrupted_call_site_turns_the_golden_directory_red(tmp_path):
@@ -225,6 +295,60 @@ def test_an_input_that_must_be_refused_but_is_legal_fails(capsys, tmp_path):
     told = "must be refused (repeatTimes above 255), but was accepted"
     assert f"mine[0]: error: {told}" in out
     assert "1 of 2 cases passed (1 refused, as they must be), 1 failed" in out
+
+
+def refused_case(**members):
+    """The first golden case that must be refused, and what it came to."""
+    cases, _ = golden("invalid", pick=slice(1))
+    return [{**cases[0], "id": "first", **members}]
+
+
+@pytest.mark.parametrize(
+    "members, text",
+    [
+        ({"error": "ParamError", "field": "repeat_times"}, None),
+        ({"error": "AscendError"}, None),
+        ({"error": "BoundsError"}, "with BoundsError, but was with ParamError: load2d"),
+        ({"field": "src"}, "for src, but was for repeat_times: ParamError: load2d: "),
+    ],
+    ids=["both", "family", "error", "field"],
+)
+def test_a_refusal_may_have_to_be_for_a_reason(tmp_path, capsys, members, text):
+    file = write(tmp_path, refused_case(**members))
+    assert run(file) == (0 if text is None else 1)
+    out = capsys.readouterr().out
+    assert (
+        text is None or "first: error: must be refused (repeatTimes above 255) " in out
+    )
+    assert (text or "1 refused, as they must be") in out
+
+
+def test_a_list_s_field_is_named_with_or_without_its_entry(tmp_path):
+    lists = {"loopSrcStride": [1], "loopDstStride": [1], "loopSize": [-1]}
+    case = {"instruction": "nddma", "product": "atlas_350", "path": "GM->VECIN"}
+    for field, status in (("loop_size[0]", 0), ("loop_size", 0), ("loop_size[1]", 1)):
+        named = refused_case(**case, fields=lists, field=field)
+        assert run(write(tmp_path, named)) == status
+
+
+def test_a_refusal_for_a_slip_is_seen_by_its_reason(tmp_path, capsys):
+    """Whatever is refused passes; `error` and `field`, or the reason, show a slip."""
+    slip = {"dtype": "hafl", "fields": {"repeatTmes": 256}}
+    file, report = write(tmp_path, refused_case(**slip)), tmp_path / "report.out"
+    assert run(file, "-v", "--json", report) == 0
+    reason = "ParamError: ascjax: dtype must name an Ascend C type"
+    assert f"first: refused: {reason}" in capsys.readouterr().out
+    assert json.loads(report.read_text())["results"][0]["message"].startswith(reason)
+    assert run(file) == 0
+    assert reason not in capsys.readouterr().out
+    assert run(write(tmp_path, refused_case(**slip, field="repeat_times"))) == 1
+
+
+def test_an_error_that_ascjax_does_not_have_is_no_case(tmp_path, capsys):
+    assert run(write(tmp_path, refused_case(error="TypeError"))) == 2
+    assert "error of first must be one of AscendError, ParamError" in (
+        capsys.readouterr().err
+    )
 
 
 def test_another_exception_than_ascend_error_fails(capsys, tmp_path, monkeypatch):

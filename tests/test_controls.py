@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from brute import plan_index
 from cases import CASES, nddma
-from faults import FAULTS, planted
+from faults import FAULTS, instead, planted
 from goldens import FILL, GOLDEN, SETS
 from helpers import check_gradients, check_move, check_same, moved, operands
 
 import ascjax as asc
+from ascjax import _move, _packed, _steps
 from ascjax.verify import Case, Step, check_case, read_cases
 from ascjax.verify._engine import make_move
 
@@ -87,11 +88,13 @@ def golden_moves():
 
 
 def found_by(name, check, *args):
-    """What an asserting check finds, as a list of at most one line."""
+    """What an asserting check finds, as a list of at most one line. Another exception
+    is no finding, and goes on."""
     try:
         check(*args)
-    except Exception as error:
-        return [f"{name}: {' '.join(str(error).split())[:200]}"]
+    except (AssertionError, asc.AscendError) as error:
+        said = " ".join(str(error).split())[:200]
+        return [f"{name}: {type(error).__name__}: {said}"]
     return []
 
 
@@ -182,6 +185,19 @@ def suspicion(check, plant=None):
         return next(CHECKS[check](), None)
 
 
+FINDINGS = {"AssertionError"} | {n for n in vars(asc) if n.endswith("Error")}
+
+
+def finding(check, plant):
+    """What a check finds of a fault: a wrong result or a wrong refusal. That the plant
+    itself breaks is not one, whether it is raised or `check_case` reports it."""
+    found = suspicion(check, plant)
+    assert found is not None, f"{check} finds nothing"
+    raised = set(re.findall(r"\b[A-Z]\w*(?:Error|Exception)\b", found))
+    assert raised <= FINDINGS, found
+    return found
+
+
 # --- the controls
 
 
@@ -192,11 +208,31 @@ def test_without_a_fault_nothing_is_found(check):
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(name):
-    check, plant = FAULTS[name]
-    found = suspicion(check, plant)
-    assert found is not None, f"{check} does not find: {name}"
-    # found as a wrong result or a wrong refusal, not because the plant itself breaks
-    assert not re.search(r"(Type|Key|Attribute|Name|Value)Error", found), found
+    assert finding(*FAULTS[name])
+
+
+@pytest.mark.parametrize(
+    "check, where, name",
+    [
+        ("map", asc.LoadData2DParams, "nest"),
+        ("refusal", _move, "check_bounds"),
+        ("plan", _move, "lower_nest"),
+        ("op", _steps.Write, "write"),
+        ("gradient", _steps, "add_up"),
+        ("packed", _packed, "unpack"),
+    ],
+)
+def test_a_plant_that_breaks_is_not_found(check, where, name):
+    def breaks(*_):
+        raise TypeError("plant is broken")
+
+    with pytest.raises((TypeError, AssertionError), match="plant is broken"):
+        finding(check, instead(where, name, breaks))
+
+
+def test_a_fault_that_is_not_found_is_told():
+    with pytest.raises(AssertionError, match="plan finds nothing"):
+        finding("plan", lambda patch: None)
 
 
 def test_there_are_faults_enough_and_for_every_check():

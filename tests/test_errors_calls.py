@@ -154,7 +154,8 @@ def test_an_op_takes_its_own_params():
         refused(asc.ParamError, text, module, other, dtype="half", src_size=256)
         refused(
             asc.ParamError,
-            f"{op}: params must be {takes[op]}, got dict. Make one of these first, with its fields.",
+            f"{op}: params must be {takes[op]}, got dict. Make one of these first, "
+            "with its fields.",
             getattr(asc, op),
             HALF,
             {},

@@ -75,8 +75,9 @@ def test_every_instruction_has_a_builder():
 
 def test_samples_reach_the_ends_of_the_fields():
     draw = seeded(0)
-    made = [(name, sample(name, site, draw)) for name, site in SITES * 4]
-    found = coverage((name, s.params.to_fields()) for name, s in made)
+    drawn = [(name, site, sample(name, site, draw)) for name, site in SITES * 4]
+    found = coverage((n, s.params.to_fields(), at.type.name) for n, at, s in drawn)
+    made = [(name, s) for name, _, s in drawn]
     for name, entry in found.items():
         kinds = entry["kinds"]
         assert kinds["nop"] and kinds["gaps"], name

@@ -121,8 +121,8 @@ def test_a_case_with_neither_map_nor_oracle_fails(nd2nz, tmp_path):
     (case,) = read_cases(write(tmp_path, cases))
     result = check_case(case)
     assert result.status == "error"
-    assert result.message.startswith(
-        "nothing to compare with: no map in an .npz beside"
+    assert "nothing to compare with: the oracle has no nd2nz, and no map is in an" in (
+        result.message
     )
     (case,) = read_cases(write(tmp_path, cases, maps))
     assert check_case(case).compared == ("map",)

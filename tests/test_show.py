@@ -8,8 +8,10 @@ from cases import CASES
 from rich.console import Console
 
 import ascjax as asc
+from ascjax.instr import REGISTRY, Params
 from ascjax.show import list_command, show_command
-from ascjax.show._why import origin
+from ascjax.verify._coverage import coverage
+from ascjax.verify._why import origin, reader, writer
 
 
 def shown(*words):
@@ -171,6 +173,36 @@ def test_origin_takes_the_last_of_several_writes():
     )
     assert nest.dst_range() == (-1, 2)
     assert origin(nest.shift(0, 1), 1).loops == {"i": 1, "r": 3, "j": 1}
+
+
+def test_reader_and_writer_name_the_iteration():
+    rows = asc.LoopNest.strided(4, 0, ("r", 3, 10, 2), ("c", 2, 1, 1))
+    assert reader(rows, 15) == {"r": 1, "c": 1}
+    assert reader(rows, 3) == {}
+    call, found = writer((rows, rows.shift(0, 4)), 4)
+    assert (call, found.loops) == (1, {"r": 0, "c": 0})
+    assert writer((rows,), 9)[1].loops == {}
+
+
+def test_a_stranger_s_lists_are_shown_and_counted():
+    class Pick(Params):
+        instruction = "pick"
+        op = "data_copy"
+        source = "nowhere"
+        support = {"atlas_a2": {"GM->VECIN": "half"}}
+        counts: tuple[int, ...] = (1,)
+
+        def nest(self, site):
+            loops = ((f"x{k}", n, 4**k, 1) for k, n in enumerate(self.counts))
+            return asc.LoopNest.strided(0, 0, *loops)
+
+    try:
+        assert "src 4 elements, dst 4 elements" in shown("pick", "--counts", "4")
+        found = coverage([("pick", {"counts": [4, 1]}, "half"), ("pick", {}, "half")])
+    finally:
+        del REGISTRY["pick"]
+    counts = {"range": None, "zero": 0, "min": 0, "max": 0, "odd": 2}
+    assert found["pick"]["fields"]["counts"] == counts
 
 
 def test_list_names_everything():

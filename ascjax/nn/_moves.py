@@ -107,8 +107,8 @@ class LoadData(_MoveModule):
       src_offset, dst_offset: where the operands start, in elements.
       product, path, overlap, behaviour: as for `asc.load_data`.
     Shapes: `module(src, dst=None)` takes (..., src_size) and (..., dst_size).
-    Raises: as `asc.load_data`, when the module is built.
-    Gradient: as `asc.load_data`; the module itself has no leaves to train.
+    Raises: as `load_data`, when the module is built.
+    Gradient: as `load_data`; the module itself has no leaves to train.
     Source: Load2D; instructions.md, sections 1 and 2.
 
     >>> import ascjax as asc, jax.numpy as jnp
@@ -125,8 +125,8 @@ class LoadData(_MoveModule):
 class LoadDataWithTranspose(_MoveModule):
     """`asc.load_data_with_transpose` as a module, checked when it is built.
 
-    Arguments, shapes, errors and gradient are `asc.nn.LoadData`'s; `params` is
-    `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`.
+    `params` is `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`. Shapes,
+    arguments, errors and gradient are as `nn.LoadData`.
 
     Source: LoadDataWithTranspose; instructions.md, section 3.
 
@@ -143,8 +143,8 @@ class LoadDataWithTranspose(_MoveModule):
 class DataCopy(_MoveModule):
     """`asc.data_copy` as a module, checked when it is built.
 
-    Arguments, shapes, errors and gradient are `asc.nn.LoadData`'s; `params` is
-    `Nz2NdParamsFull` or `NdDmaParams`.
+    `params` is `Nz2NdParamsFull` or `NdDmaParams`. Shapes, arguments, errors and
+    gradient are as `nn.LoadData`.
 
     Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
 

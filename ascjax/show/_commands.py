@@ -15,7 +15,7 @@ from .._nest import FILL, KEEP, LoopNest
 from .._products import PRODUCTS
 from ..instr import REGISTRY, Params, params_class
 from ..verify._result import place
-from ._why import Origin, origin
+from ..verify._why import Origin, origin
 from ._words import bad, parse
 
 _ROWS, _SCANNED = 40, 4096  # rows of a map that are printed, and looked at

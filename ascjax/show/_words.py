@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from .._errors import ParamError
 from ..instr import Params
 from ..instr._params import c_name
-from ..instr.nddma import LISTS
 
 _NUMBERS = ("src_size", "dst_size", "src_offset", "dst_offset", "why", "width")
 _OPTIONS = {
@@ -19,27 +17,19 @@ _OPTIONS = {
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _kinds(cls: type[Params]) -> dict[str, str]:
-    """The fields by their C names, each an "integer", "flag", "list" or "number"."""
-    if cls.instruction == "nddma":
-        flags = ("isNearestValueMode", "ascOptimize")
-        return {
-            **{c_name(name): "list" for name in LISTS},
-            "constantValue": "number",
-            **dict.fromkeys(flags, "flag"),
-            **dict.fromkeys(("configLoopLpSize", "configLoopRpSize"), "integer"),
-        }
-    return {
-        c_name(field.name): "flag" if field.metadata.get("flag") else "integer"
-        for field in dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
-    }
+def _option(name: str) -> str:
+    """The option of a field: `config.loopLpSize` is given as `--configLoopLpSize`."""
+    outer, _, inner = name.partition(".")
+    return outer + inner[:1].upper() + inner[1:]
 
 
 def parse(
     cls: type[Params], argv: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Fields by their C names, and options by their Python names."""
-    who, kinds = cls.instruction, _kinds(cls)
+    who = cls.instruction
+    kinds = {name: field.kind for name, field in cls.c_fields().items()}
+    known = {_option(name): name for name in kinds}
     fields: dict[str, Any] = {}
     options: dict[str, Any] = {}
     words = list(argv)
@@ -47,9 +37,10 @@ def parse(
         word = words.pop(0)
         given, _, value = word.partition("=")
         name = c_name(given.removeprefix("--").replace("-", "_"))
-        if not given.startswith("--") or name not in {*kinds, *_OPTIONS}:
-            raise _unknown(who, word, [*kinds, *_OPTIONS])
-        kind = kinds.get(name, "")
+        if not given.startswith("--") or name not in {*known, *_OPTIONS}:
+            raise _unknown(who, word, [*known, *_OPTIONS])
+        field = known.get(name, "")
+        kind = kinds.get(field, "")
         if "=" not in word:
             bare = not words or words[0].startswith("--")
             if bare and kind != "flag":
@@ -59,12 +50,12 @@ def parse(
             option = _OPTIONS[name]
             kind = "integer" if option in _NUMBERS else "text"
             options[option] = _value(who, given, kind, value)
-        elif name.startswith("config"):
-            config = fields.setdefault("config", {})
-            inner = name.removeprefix("config")
-            config[inner[0].lower() + inner[1:]] = _value(who, given, kind, value)
         else:
-            fields[name] = _value(who, given, kind, value)
+            *outer, inner = field.split(".")
+            held = fields
+            for part in outer:
+                held = held.setdefault(part, {})
+            held[inner] = _value(who, given, kind, value)
     return fields, options
 
 

@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import TYPES, ascend_type
+from .._errors import AscendError
 from ..instr import REGISTRY
 from ._entry import CaseFileError, Entry, Step, json_name
 
-_BYTES = frozenset({"nd2nz"})  # 4-bit types as packed bytes: instructions.md, 6
+# An instruction may move 4-bit types as packed bytes, which its params cannot say of
+# themselves: case files hold it before ascjax does. ND2NZ: instructions.md, section 6.
+_BYTES = frozenset({"nd2nz"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,6 +36,8 @@ class Case:
       overlap: "error" or "last", as `Move.of` takes it.
       golden: the given map, one integer a destination element, or None.
       why: the rule that the case breaks, where it must be refused; else None.
+      error, field: the error's class and field that it must be refused with, each None
+        where any will do.
       documented: False where the case holds only for chips as built.
     """
 
@@ -47,6 +52,8 @@ class Case:
     overlap: str = "error"
     golden: np.ndarray | None = None
     why: str | None = None
+    error: str | None = None
+    field: str | None = None
     documented: bool = True
 
     @property
@@ -219,6 +226,7 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
         steps = entry.steps("calls", instruction)
     else:
         steps = (entry.step(instruction),)
+    why = entry.take("why", "text", None)
     case = Case(
         id=name,
         file=entry.file,
@@ -229,11 +237,23 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
         src_size=entry.size("src_size"),
         dst_size=entry.size("dst_size"),
         overlap=entry.take("overlap", "text", "error"),
-        why=entry.take("why", "text", None),
+        why=why,
+        error=why and _error(entry),
+        field=why and entry.take("field", "text", None),
         documented=entry.take("documented", "flag", True),
     )
     _check_itembits(entry, case)
     return case
+
+
+def _error(entry: Entry) -> str | None:
+    """The class of error that a case must be refused with, or None."""
+    name = entry.take("error", "text", None)
+    classes = [AscendError, *AscendError.__subclasses__()]
+    known = [cls.__name__ for cls in classes if cls is not CaseFileError]
+    if name is not None and name not in known:
+        raise entry.error("error", f"be one of {', '.join(known)}", name)
+    return name
 
 
 def _check_itembits(entry: Entry, case: Case) -> None:

@@ -1,4 +1,4 @@
-"""One case, checked: the engine's map against the given one and the oracle's."""
+"""One case, checked: every way to its map, and what the ways found."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ from .._move import Move
 from .._nest import FILL, KEEP
 from ..instr import REGISTRY
 from ._cases import Case, Scenario, unit_bits
+from ._documents import UNSTATED
 from ._engine import make_move, trace
+from ._interpreter import Code, encode
 from ._op_map import op_map
+from ._result import WAYS, Status, first_difference
 from ._result import Result as Result
-from ._result import first_difference
 from ._scenario import check_scenario
-
-_NAMES = {
-    "map": "against the given map",
-    "oracle": "against the oracle",
-    "op": "the jitted op against the engine's map",
-}
 
 
 def check_case(case: Case | Scenario, *, through_op: bool = False) -> Result:
@@ -39,84 +35,170 @@ def check_case(case: Case | Scenario, *, through_op: bool = False) -> Result:
     >>> check_case(case).status
     'ok'
     """
-    started = time.perf_counter()
-    try:
-        result = _checked(case, through_op)
-    except AscendError as error:
-        result = _result(case, "error", message=f"refused: {error}")
-    except Exception as error:  # a field of a kind that nothing expects
-        result = _result(case, "error", message=_one_line(error))
-    return dataclasses.replace(
-        result, file=case.file, seconds=time.perf_counter() - started
-    )
+    check = Check(case, through_op=through_op)
+    check.by_maps()
+    check.by_op()
+    return check.result()
 
 
-def _checked(case: Case | Scenario, through_op: bool) -> Result:
-    missing = {step.instruction for step in case.steps} - REGISTRY.keys()
-    if missing:
-        lacks = f"ascjax has no {', '.join(sorted(missing))}"
-        return _result(case, "unsupported", message=lacks)
-    if isinstance(case, Scenario):
-        return check_scenario(case)
-    if not case.documented:
-        only = "holds for chips as built only, which ascjax does not have"
-        return _result(case, "unsupported", message=only)
-    if case.why is not None:
-        return _refusal(case)
-    return _compare(case, make_move(case), through_op)
+@dataclasses.dataclass(eq=False)
+class Check:
+    """A case, and what has been found of it so far.
+
+    Attributes:
+      case: legal, unless `case.why` says which rule it breaks.
+      stated: what a document says of the result, or None.
+      through_op: whether it also goes through its own jitted op.
+      move: the engine's, once it is made.
+      ended: what the case came to other than a comparison, or "".
+      message: the first difference, or what it came to, in words.
+      wrong: which elements differ, one flag for each that is compared.
+      compared: the ways that were compared.
+      seconds: what making and comparing the maps took.
+      op_seconds: what its own op took, compiling included.
+    """
+
+    case: Case | Scenario
+    stated: np.ndarray | None = None
+    through_op: bool = False
+    move: Move | None = None
+    ended: Status | None = None
+    message: str = ""
+    wrong: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, bool))
+    compared: tuple[str, ...] = ()
+    seconds: float = 0.0
+    op_seconds: float = 0.0
+
+    def by_maps(self) -> None:
+        """The engine's map against the given one, the document's and the oracle's."""
+        if self.ended:
+            return
+        started = time.perf_counter()
+        try:
+            self._by_maps()
+        except AscendError as error:
+            self.end("error", f"refused: {error}")
+        except Exception as error:  # whatever is at fault, the next case is checked
+            self.end("error", one_line(error))
+        self.seconds += time.perf_counter() - started
+
+    def encoded(self) -> Code | None:
+        """What the interpreter runs; None where there is no single call to run."""
+        if self.move is None or self.ended or len(self.move.calls) > 1:
+            return None
+        try:
+            return encode(self.move.nests[0])
+        except AscendError as error:
+            self.end("error", str(error))
+            return None
+
+    def by_interpreter(self, index: np.ndarray, seconds: float) -> None:
+        """The interpreter's map against the engine's; its share of the time."""
+        self._compare("interpreter", _codes(self.move), index)
+        self.seconds += seconds
+
+    def by_op(self) -> None:
+        """What its own jitted op leaves, against the engine's map."""
+        if self.move is None or self.ended or not self.through_op:
+            return
+        started = time.perf_counter()
+        try:
+            self._compare("op", self.move.index_map.index, op_map(self.move))
+        except AscendError as error:
+            self.end("error", f"the op refuses: {error}")
+        except Exception as error:
+            self.end("error", f"the op fails: {one_line(error)}")
+        self.op_seconds += time.perf_counter() - started
+
+    def end(self, status: Status, message: str) -> None:
+        """What the case comes to, where that is no comparison."""
+        self.ended, self.message = status, message
+
+    def result(self) -> Result:
+        """What became of it."""
+        wrong = int(self.wrong.sum())
+        return Result(
+            self.case.id,
+            self.case.instruction,
+            self.ended or ("mismatch" if wrong else "ok"),
+            elements=self.wrong.size,
+            mismatches=wrong,
+            message=self.message,
+            file=self.case.file,
+            compared=self.compared,
+            seconds=self.seconds,
+            op_seconds=self.op_seconds,
+        )
+
+    def _by_maps(self) -> None:
+        case = self.case
+        missing = {step.instruction for step in case.steps} - REGISTRY.keys()
+        if missing:
+            lacks = f"ascjax has no {', '.join(sorted(missing))}"
+            return self.end("unsupported", lacks)
+        if isinstance(case, Scenario):
+            self.wrong, self.message = check_scenario(case)
+            return
+        if not case.documented:
+            only = "holds for chips as built only, which ascjax does not have"
+            return self.end("unsupported", only)
+        if case.why is not None:
+            return self.end(*_refusal(case))
+        self.move = make_move(case)
+        codes = _codes(self.move)
+        if case.golden is not None:
+            self._compare("map", case.golden, codes)
+        if self.stated is not None:
+            stated = np.where(self.stated == UNSTATED, codes, self.stated)
+            self._compare("document", stated, codes)
+        if all(step.instruction in oracle.INSTRUCTIONS for step in case.steps):
+            try:
+                expected = oracle_map(case)
+            except AscendError as error:
+                text = f"the engine accepts it, the oracle refuses: {error}"
+                return self.end("error", text)
+            self._compare("oracle", expected, codes)
+        if not self.compared:
+            text = f"nothing to compare with: the oracle has no {case.instruction}"
+            beside = f", and no map is in an .npz beside {case.file}"
+            self.end("error", text + beside if case.file else text)
+
+    def _compare(self, way: str, expected: np.ndarray, arrived: np.ndarray) -> None:
+        self.compared += (way,)
+        differs = expected != arrived
+        self.wrong = self.wrong | differs if self.wrong.size else differs
+        if differs.any() and not self.message and self.move is not None:
+            bits = unit_bits(self.case.instruction, self.move.type)
+            text = first_difference(expected, arrived, self.move, bits)
+            self.message = f"{WAYS[way][0]}: {text}"
 
 
-def _refusal(case: Case) -> Result:
-    """A case that must be refused: any other end than an AscendError is wrong."""
+def _codes(move: Move | None) -> np.ndarray:
+    """The engine's map, with one code for every padding, as the others have it."""
+    return np.maximum(move.index_map.index, FILL)  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def _refusal(case: Case) -> tuple[Status, str]:
+    """What tracing a case comes to that must be refused, and the reason."""
     rule = f"must be refused ({case.why})"
     try:
         trace(case)
     except AscendError as error:
-        return _result(case, "refused", message=str(error))
+        names = [cls.__name__ for cls in type(error).__mro__]
+        told = f"{names[0]}: {error}"
+        if case.error is not None and case.error not in names:
+            return "error", f"{rule} with {case.error}, but was with {told}"
+        fields = (None, error.field, error.field.partition("[")[0])
+        if case.field not in fields:
+            return (
+                "error",
+                f"{rule} for {case.field}, but was for {error.field}: {told}",
+            )
+        return "refused", told
     except Exception as error:
-        text = f"{rule}, but raised {_one_line(error)}, which is no AscendError"
-        return _result(case, "error", message=text)
-    return _result(case, "error", message=f"{rule}, but was accepted")
-
-
-def _compare(case: Case, move: Move, through_op: bool) -> Result:
-    """The engine's map against all that there is to compare it with."""
-    index = move.index_map.index
-    codes = np.maximum(index, FILL)  # files and the oracle have one code for padding
-    compared: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # (expected, arrived)
-    if case.golden is not None:
-        compared["map"] = case.golden, codes
-    if all(step.instruction in oracle.INSTRUCTIONS for step in case.steps):
-        try:
-            compared["oracle"] = oracle_map(case), codes
-        except AscendError as error:
-            text = f"the engine accepts it, the oracle refuses: {error}"
-            return _result(case, "error", message=text)
-    if not compared:
-        text = (
-            f"nothing to compare with: no map in an .npz beside {case.file}, and the "
-            f"oracle has no {case.instruction}"
-        )
-        return _result(case, "error", message=text)
-    if through_op:
-        compared["op"] = index, op_map(move)
-    wrong = np.zeros(index.size, bool)
-    message = ""
-    for name, (expected, arrived) in compared.items():
-        differs = expected != arrived
-        wrong |= differs
-        if differs.any() and not message:
-            bits = unit_bits(case.instruction, case.dtype)
-            sizes = case.src_size, move.path, bits
-            message = f"{_NAMES[name]}: {first_difference(expected, arrived, *sizes)}"
-    return _result(
-        case,
-        "mismatch" if wrong.any() else "ok",
-        elements=index.size,
-        mismatches=int(wrong.sum()),
-        message=message,
-        compared=tuple(compared),
-    )
+        told = f"but raised {one_line(error)}, which is no AscendError"
+        return "error", f"{rule}, {told}"
+    return "error", f"{rule}, but was accepted"
 
 
 def oracle_map(case: Case) -> np.ndarray:
@@ -138,9 +220,6 @@ def oracle_map(case: Case) -> np.ndarray:
     return dst
 
 
-def _result(case: Case | Scenario, status, **rest) -> Result:
-    return Result(case.id, case.instruction, status, **rest)
-
-
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """An unexpected error, for a report."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -2,124 +2,124 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._dtypes import TYPES
+from .._dtypes import ascend_type
+from .._nest import LoopNest
 from ..instr import REGISTRY, Site
-from ..instr._params import c_name
-from ..instr.nddma import LISTS, UNSET_PAD
+from ..instr._params import CField
 
-# For 16 bits a square is one fractal, so that every count is a whole number of them.
-_SITE = Site(None, None, TYPES["half"])
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
-_TRANSPOSES = ("ldwt_v1", "ldwt_v2")
 
 
-def coverage(cases: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, Any]:
     """How often each field stands at its ends, and each kind of move occurs.
 
     Args:
-      cases: pairs of instruction and fields by their C names, as case files have them;
-        an absent field counts as 0.
+      cases: instruction, fields by their C names as case files have them, and type; an
+        absent field counts as its default, and nowhere where it has none.
 
     Returns {instruction: {"cases", "fields", "kinds"}}, ready for JSON. A field has its
     "range" (None where ascjax does not know it), and how many cases have it at "zero",
     at "min", at "max" and at an "odd" value; a list counts if any entry does. Kinds:
     "nop" (a count is 0), "gaps" (destination elements between the first and the last
-    write are kept), "decreasing" (addrMode, or a negative stride), "transpose",
+    write are kept), "decreasing" (the source is read backwards), "transpose" (elements
+    that lie together in the destination do not in the source, but others do),
     "padding".
 
-    >>> full, nop = {"repeatTimes": 255, "addrMode": 1}, {"addrMode": 1}
-    >>> c = coverage([("load2d", full), ("load2d", nop)])
+    >>> full, nop = {"repeatTimes": 255, "srcStride": 1, "addrMode": 1}, {"addrMode": 1}
+    >>> c = coverage([("load2d", full, "half"), ("load2d", nop, "half")])
     >>> c["load2d"]["fields"]["repeatTimes"]
     {'range': [0, 255], 'zero': 1, 'min': 1, 'max': 1, 'odd': 1}
     >>> c["load2d"]["kinds"]["nop"], c["load2d"]["kinds"]["decreasing"]
     (1, 1)
     """
     found: dict[str, Any] = {}
-    for instruction, fields in cases:
-        entry = found.setdefault(instruction, _empty(instruction))
+    known = {name: params.c_fields() for name, params in REGISTRY.items()}
+    for instruction, fields, dtype in cases:
+        c_fields = known.get(instruction, {})
+        entry = found.setdefault(instruction, _empty(c_fields))
         entry["cases"] += 1
-        values = dict(_flat(fields))
+        values = dict(_flat(fields, c_fields))
         for name in values.keys() - entry["fields"].keys():
-            entry["fields"][name] = _row(None)
+            entry["fields"][name] = _row(CField("integer"))
         for name, row in entry["fields"].items():
-            _count(row, values.get(name, (0,)))
-        for kind in _kinds(instruction, fields):
+            default = c_fields[name].default if name in c_fields else None
+            _count(row, values.get(name, _integers(default)))
+        for kind in _kinds(instruction, fields, dtype):
             entry["kinds"][kind] += 1
     return found
 
 
-def _empty(instruction: str) -> dict[str, Any]:
-    rows = {name: _row(known) for name, known in _ranges(instruction)}
+def _empty(c_fields: Mapping[str, CField]) -> dict[str, Any]:
+    rows = {name: _row(field) for name, field in c_fields.items()}
     return {"cases": 0, "fields": rows, "kinds": dict.fromkeys(_KINDS, 0)}
 
 
-def _row(known: tuple[int, int] | None) -> dict[str, Any]:
-    ends = list(known) if known else None
+def _row(field: CField) -> dict[str, Any]:
+    ends = None if field.low is None else [field.low, field.high]
     return {"range": ends, "zero": 0, "min": 0, "max": 0, "odd": 0}
 
 
-def _ranges(instruction: str) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    """The fields of an instruction and the ranges of those that have one."""
-    if instruction == "nddma":
-        for name, (high, _) in LISTS.items():
-            yield c_name(name), (0, high)
-        yield "isNearestValueMode", (0, 1)
-        yield from (
-            (f"config.{name}", (0, 255)) for name in ("loopLpSize", "loopRpSize")
-        )
-    elif instruction in REGISTRY:
-        for field in dataclasses.fields(REGISTRY[instruction]):  # pyright: ignore
-            known = (0, 1) if field.metadata.get("flag") else None
-            yield c_name(field.name), field.metadata.get("range", known)
-
-
-def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Every field as its integer values: a list's entries, and NDDMA's config opened.
-
-    A field without any, such as a padding size left unset, counts nowhere.
-    """
+def _flat(
+    fields: Mapping[str, Any], c_fields: Mapping[str, CField]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every field as its integer values: a list's entries, and objects opened."""
     for name, value in fields.items():
-        if name == "config" and isinstance(value, Mapping):
-            for inner, held in _flat(value):
-                own = inner if inner == "isNearestValueMode" else f"config.{inner}"
-                yield own, tuple(v for v in held if v != UNSET_PAD)
+        if isinstance(value, Mapping) and name not in c_fields:
+            for inner, held in value.items():
+                own = f"{name}.{inner}"
+                beside = own not in c_fields and inner in c_fields
+                yield inner if beside else own, _integers(held)
         else:
-            items = value if isinstance(value, list | tuple) else [value]
-            yield name, tuple(int(v) for v in items if isinstance(v, int))
+            yield name, _integers(value)
+
+
+def _integers(value: Any) -> tuple[int, ...]:
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(int(v) for v in items if isinstance(v, int))
 
 
 def _count(row: dict[str, Any], values: tuple[int, ...]) -> None:
-    row["zero"] += 0 in values
-    row["odd"] += any(v % 2 for v in values)
-    if row["range"]:
+    if row["range"]:  # what stands outside, such as 0xFFFF for "unset", is no value
         low, high = row["range"]
+        values = tuple(v for v in values if low <= v <= high)
         row["min"] += low in values
         row["max"] += high in values
+    row["zero"] += 0 in values
+    row["odd"] += any(v % 2 for v in values)
 
 
-def _kinds(instruction: str, fields: Mapping[str, Any]) -> Iterator[str]:
+def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[str]:
     """The kinds that a case belongs to; one that is not legal belongs to none."""
     if instruction not in REGISTRY:
         return
     try:
-        nest = REGISTRY[instruction].from_fields(fields).nest(_SITE)
+        site = Site(None, None, ascend_type(dtype))
+        nest = REGISTRY[instruction].from_fields(fields).nest(site)
     except Exception:  # whatever is wrong with it, the check of the case says so
         return
     if nest.volume == 0:
         yield "nop"
         return
     low, high = nest.dst_range()
-    if high - low + 1 > nest.volume or any(
-        value for name, value in fields.items() if name.endswith("FracGap")
-    ):
+    if high - low + 1 > nest.volume:
         yield "gaps"
-    if fields.get("addrMode") or any(coord.stride < 0 for coord in nest.coords):
+    steps = _steps(nest)
+    if any(src < 0 for src, _ in steps):
         yield "decreasing"
-    if fields.get("ifTranspose") or instruction in _TRANSPOSES:
+    together = [abs(src) for src, dst in steps if abs(dst) == 1]
+    if together and min(together) > 1 and any(abs(src) == 1 for src, _ in steps):
         yield "transpose"
     if any(coord.extent is not None for coord in nest.coords):
         yield "padding"
+
+
+def _steps(nest: LoopNest) -> list[tuple[int, int]]:
+    """The steps in source and destination of every loop that runs more than once."""
+    return [
+        (sum(c.stride * c.terms[k] for c in nest.coords), loop.dst_stride)
+        for k, loop in enumerate(nest.loops)
+        if loop.extent > 1
+    ]

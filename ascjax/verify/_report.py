@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._errors import AscendError
-from ._result import Result
+from ._result import WAYS, Result
 
 _SHOWN = 20
 
@@ -27,7 +27,8 @@ _SHOWN = 20
 @dataclasses.dataclass
 class Row:
     """Counts of one instruction, or of all. `cases` = passed + failed + unsupported,
-    and `refused` of those that passed were cases that must be refused."""
+    and `refused` of those that passed were cases that must be refused; `ops` of them
+    also ran through their own op. `seconds` are those of the maps, as in `Result`."""
 
     instruction: str
     cases: int = 0
@@ -37,7 +38,9 @@ class Row:
     unsupported: int = 0
     elements: int = 0
     mismatches: int = 0
+    ops: int = 0
     seconds: float = 0.0
+    op_seconds: float = 0.0
 
     def add(self, result: Result) -> None:
         self.cases += 1
@@ -47,26 +50,25 @@ class Row:
         self.passed += result.status in ("ok", "refused")
         self.elements += result.elements
         self.mismatches += result.mismatches
+        self.ops += "op" in result.compared
         self.seconds += result.seconds
+        self.op_seconds += result.op_seconds
 
     @property
     def rate(self) -> float | None:
-        """Cases a second that were checked, or None where no time was taken."""
+        """Cases a second that were checked, ops not counted; None where no time was
+        taken."""
         checked = self.cases - self.unsupported
         return checked / self.seconds if checked and self.seconds else None
 
 
-def tally(results: Iterable[Result], seconds: float) -> tuple[list[Row], Row]:
-    """Counts by instruction, in the order of their names, and the total.
-
-    `seconds` is what the whole run took: cases may be checked side by side.
-    """
+def tally(results: Iterable[Result]) -> tuple[list[Row], Row]:
+    """Counts by instruction, in the order of their names, and the total."""
     rows: dict[str, Row] = {}
     total = Row("all")
     for result in results:
         rows.setdefault(result.instruction, Row(result.instruction)).add(result)
         total.add(result)
-    total.seconds = seconds
     return [rows[name] for name in sorted(rows)], total
 
 
@@ -105,20 +107,23 @@ def print_report(
     seconds: float,
     allow_unsupported: bool,
     quiet: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """The failures in words, the table (not where `quiet`), and one line at the end."""
-    rows, total = tally(results, seconds)
+    """The failures in words, the refusals where `verbose`, the table (not where
+    `quiet`), and one line at the end."""
+    rows, total = tally(results)
     failures = [result for result in results if result.failed]
     for result in failures[:_SHOWN]:
-        name = f"{result.file}: {result.id}" if result.file else result.id
         count = ""
         if result.mismatches:
             count = f" [{result.mismatches} of {result.elements} elements]"
-        text = f"{name}: {result.status}: {result.message}{count}"
-        out.print(Text(text, style="red"), soft_wrap=True)
+        out.print(Text(_line(result) + count, style="red"), soft_wrap=True)
     if len(failures) > _SHOWN:
         rest = len(failures) - _SHOWN
         out.print(Text(f"... and {rest} more; --json FILE has them all"), style="red")
+    for result in results:
+        if verbose and result.status == "refused":
+            out.print(Text(_line(result)), soft_wrap=True)
     if not quiet:
         out.print(_table(rows, total))
         lacking = {r.message for r in results if r.status == "unsupported"}
@@ -130,13 +135,24 @@ def print_report(
     )
 
 
+def _line(result: Result) -> str:
+    name = f"{result.file}: {result.id}" if result.file else result.id
+    return f"{name}: {result.status}: {result.message}"
+
+
 def _table(rows: Sequence[Row], total: Row) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    if total.ops:
+        said = (
+            "cases/s: maps made and compared; op s: in jitted ops, compiling included"
+        )
+        table.caption = said
+        table.caption_justify = "left"
     table.add_column("instruction")
     for name in ("cases", "refused", "unsupported", "failed", "elements"):
         table.add_column(name, justify="right")
-    table.add_column("mismatches", justify="right")
-    table.add_column("cases/s", justify="right")
+    for name in ("mismatches", "cases/s", "ops", "op s"):
+        table.add_column(name, justify="right")
     for row in (*rows, total):
         if row is total:
             table.add_section()
@@ -147,6 +163,8 @@ def _table(rows: Sequence[Row], total: Row) -> Table:
             row.instruction,
             *(f"{count:,}" for count in (row.cases, *counts, row.mismatches)),
             rate,
+            f"{row.ops:,}",
+            f"{row.op_seconds:.1f}",
             style=style,
         )
     return table
@@ -167,20 +185,11 @@ def _last_line(
     parts.append(f"{total.mismatches} mismatches")
     against = {
         name: sum(way in result.compared for result in results)
-        for way, name in _WAYS.items()
+        for way, (_, name) in WAYS.items()
     }
     ways = ", ".join(f"{count} {name}" for name, count in against.items() if count)
     ways = f"; {ways}" if ways else ""
     return f"{verdict}: {', '.join(parts)}{ways}; {seconds:.1f} s"
-
-
-_WAYS = {
-    "map": "against a given map",
-    "document": "against a document",
-    "oracle": "against the oracle",
-    "interpreter": "through the interpreter",
-    "op": "through the jitted op",
-}
 
 
 def versions() -> dict[str, str]:
@@ -198,7 +207,7 @@ def to_json(
     allow_unsupported: bool,
 ) -> dict[str, Any]:
     """The whole run, JSON-ready. `extra` adds members, such as the coverage."""
-    rows, total = tally(results, seconds)
+    rows, total = tally(results)
     return {
         "format": "ascjax-verify 1",
         "versions": versions(),

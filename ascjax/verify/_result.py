@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
+from .._move import Move
 from .._nest import FILL, KEEP
 from .._products import POSITIONS
+from ._why import reader, writer
 
 Status = Literal["ok", "mismatch", "refused", "unsupported", "error"]
+
+WAYS = {
+    "map": ("against the given map", "against a given map"),
+    "document": ("against the document", "against a document"),
+    "oracle": ("against the oracle", "against the oracle"),
+    "interpreter": (
+        "the interpreter against the engine's map",
+        "through the interpreter",
+    ),
+    "op": ("the jitted op against the engine's map", "through the jitted op"),
+}
+"""The ways to a map: words for one that differs, and for the count of all."""
 
 _FRACTAL = ("L1", "L0A", "L0B")
 
@@ -26,11 +41,14 @@ class Result:
         have the instruction.
       elements: destination elements that were compared.
       mismatches: how many of them are wrong.
-      message: the first mismatch in words, or the error's text.
+      message: the first mismatch in words, or the error's text; of a case that must
+        be refused, the reason.
       file: the case's file; "" for the built-in suite.
-      compared: what the engine's map was held against: "map" (the file's), "oracle",
-        "op" (what the jitted op leaves).
-      seconds: what the check took.
+      compared: what the engine's map was held against: "map" (the file's),
+        "document" (a result that a document states), "oracle", "interpreter" (one
+        compiled program for all nests), "op" (what its own jitted op leaves).
+      seconds: what making and comparing the maps took.
+      op_seconds: what its own jitted op took, compiling included.
 
     >>> Result("load2d_000", "load2d", "ok", elements=512).failed
     False
@@ -45,6 +63,7 @@ class Result:
     file: str = ""
     compared: tuple[str, ...] = ()
     seconds: float = 0.0
+    op_seconds: float = 0.0
 
     @property
     def failed(self) -> bool:
@@ -52,21 +71,40 @@ class Result:
         return self.status in ("mismatch", "error")
 
 
-def place(element: int, position: str | None, bits: int) -> str:
-    """An element by its number and, in L1, L0A and L0B, by fractal, row and column.
+def place(
+    element: int,
+    position: str | None,
+    bits: int,
+    loops: Mapping[str, int] | None = None,
+) -> str:
+    """An element by its number, in L1, L0A and L0B by fractal, row and column, and by
+    the loops of an iteration.
 
-    >>> place(300, "A2", 16), place(300, "GM", 16)
-    ('300 (fractal 1, row 2, column 12)', '300')
+    >>> place(300, "A2", 16), place(300, "GM", 16, {"r": 2, "c": 4})
+    ('300 (fractal 1, row 2, column 12)', '300 (r 2, c 4)')
     """
-    if position is None or POSITIONS[position] not in _FRACTAL:
-        return str(element)
-    c0 = 256 // bits
-    fractal, inner = divmod(element, 16 * c0)
-    row, column = divmod(inner, c0)
-    return f"{element} (fractal {fractal}, row {row}, column {column})"
+    words = []
+    if _has_fractals(position):
+        c0 = 256 // bits
+        fractal, inner = divmod(element, 16 * c0)
+        row, column = divmod(inner, c0)
+        words.append(f"fractal {fractal}, row {row}, column {column}")
+    if loops:
+        words.append(", ".join(f"{name} {x}" for name, x in loops.items()))
+    return f"{element} ({'; '.join(words)})" if words else str(element)
 
 
-def content(code: int, src_size: int, position: str | None, bits: int) -> str:
+def _has_fractals(position: str | None) -> bool:
+    return position is not None and POSITIONS[position] in _FRACTAL
+
+
+def content(
+    code: int,
+    src_size: int,
+    position: str | None,
+    bits: int,
+    loops: Mapping[str, int] | None = None,
+) -> str:
     """What a map's entry says: a source element, padding, or nothing written."""
     if code == KEEP:
         return "nothing (not written)"
@@ -74,30 +112,43 @@ def content(code: int, src_size: int, position: str | None, bits: int) -> str:
         return "padding"
     if not 0 <= code < src_size:
         return f"{code}, which is no element of the source"
-    return f"source element {place(code, position, bits)}"
+    return f"source element {place(code, position, bits, loops)}"
 
 
 def first_difference(
-    expected: np.ndarray,
-    arrived: np.ndarray,
-    src_size: int,
-    path: str | None,
-    bits: int,
+    expected: np.ndarray, arrived: np.ndarray, move: Move, bits: int
 ) -> str:
     """The first element where two maps part, in words.
 
+    The loops are those of the engine's iteration that writes the destination element
+    and, where the source has no fractals, of one that reads the source element.
+
     Args:
       expected, arrived: shape (dst_size,), as in `IndexMap.index`; they differ.
-      path: source position -> destination position.
+      move: the engine's.
       bits: the width of what the maps count.
 
-    >>> first_difference(np.array([0, 2]), np.array([0, -1]), 3, "GM->VECIN", 16)
-    'destination element 1: expected source element 2, got nothing (not written)'
-    """
-    src, dst = path.split("->") if path else (None, None)
+    >>> import ascjax as asc
+    >>> rows = asc.Nz2NdParamsFull(1, 2, 16, 1, 2, 16)
+    >>> move = asc.Move.of(rows, src_size=32, dtype="half")
+    >>> right = move.index_map.index
+    >>> first_difference(right, np.where(right == 17, -1, right), move, 16)
+    'destination element 17 (nd 0, r 1, b 0, c 1): expected source element 17 (nd 0, r 1, b 0, c 1), got nothing (not written)'
+    """  # noqa: E501
+    src, dst = move.path.split("->") if move.path else (None, None)
     at = int(np.flatnonzero(expected != arrived)[0])
-    want, got = (
-        content(int(index[at]), src_size, src, bits) for index in (expected, arrived)
-    )
-    where = place(at, dst, bits)
+    call, written = writer(move.nests, at)
+
+    def told(code: int) -> str:
+        loops = None
+        if not _has_fractals(src):
+            own = code == written.source
+            loops = written.loops if own else reader(move.nests[call], code)
+        return content(code, move.src_size, src, bits, loops)
+
+    want, got = told(int(expected[at])), told(int(arrived[at]))
+    loops = written.loops
+    if len(move.nests) > 1 and loops:
+        loops = {"call": call, **loops}
+    where = place(at, dst, bits, loops)
     return f"destination element {where}: expected {want}, got {got}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .._nest import FILL, KEEP, LoopNest
 
@@ -49,6 +49,35 @@ def origin(nest: LoopNest, element: int) -> Origin:
             value = nearest
         source += value * coord.stride
     return Origin(FILL if outside else source, loops, "; ".join(outside))
+
+
+def writer(nests: Sequence[LoopNest], element: int) -> tuple[int, Origin]:
+    """The call that is the last to write a destination element, and what it writes;
+    call 0 where none does."""
+    for call in reversed(range(len(nests))):
+        found = origin(nests[call], element)
+        if found.source != KEEP:
+            return call, found
+    return 0, Origin(KEEP, {})
+
+
+def reader(nest: LoopNest, element: int) -> dict[str, int]:
+    """The loops of an iteration that reads a source element; empty where none does, or
+    where coordinates have ends.
+
+    >>> reader(LoopNest.strided(0, 0, ("r", 2, 1, 4), ("c", 3, 2, 1)), 3)
+    {'r': 1, 'c': 1}
+    """
+    if any(coord.extent is not None for coord in nest.coords):
+        return {}
+    start = nest.src_start + sum(c.offset * c.stride for c in nest.coords)
+    steps = [
+        sum(coord.stride * coord.terms[k] for coord in nest.coords)
+        for k in range(len(nest.loops))
+    ]
+    loops = zip(nest.loops, steps, strict=True)
+    turned = ((loop.name, loop.extent, 0, step) for loop, step in loops)
+    return origin(LoopNest.strided(0, start, *turned), element).loops
 
 
 def _writes(nest: LoopNest, element: int) -> Iterator[tuple[int, ...]]:
