@@ -2,6 +2,8 @@
 
 from . import nn as nn
 from . import oracle as oracle
+from ._chain import Chain as Chain
+from ._chain import chain as chain
 from ._dtypes import AscendType as AscendType
 from ._dtypes import ascend_type as ascend_type
 from ._errors import AlignmentError as AlignmentError

@@ -85,7 +85,7 @@ def lower_nest(
     """
     if nest.volume == 0:
         return Plan((), src_size, dst_size, fills, "a count is zero: NOP")
-    simple = _simplify(nest)
+    simple = simplify(nest)
     plan = _strided(simple, src_size, dst_size, fills)
     if plan is not None:
         return _windows(simple, plan, bits, back) or plan
@@ -274,7 +274,7 @@ def _linear(nest: LoopNest) -> list[int]:
     return strides
 
 
-def _simplify(nest: LoopNest) -> LoopNest:
+def simplify(nest: LoopNest) -> LoopNest:
     """The same move with fewer loops: single trips dropped, neighbours merged."""
     bounds = [coord for coord in nest.coords if coord.extent is not None]
     bounded = {k for coord in bounds for k in coord.loops()}

@@ -110,7 +110,14 @@ HEADINGS = {
     "no-op": ("Source",),
     "error": (),
 }
-OPS = ("load_data", "load_data_with_transpose", "data_copy", "run_move", "sequence")
+OPS = (
+    "load_data",
+    "load_data_with_transpose",
+    "data_copy",
+    "run_move",
+    "sequence",
+    "chain",
+)
 PARTS = ("NdDmaConfig", "NdDmaLoopInfo")
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
@@ -134,7 +141,7 @@ def kind_of(name):
             return "error"
         if issubclass(value, asc.Params) and value is not asc.Params:
             return "params"
-    if name.startswith("asc.nn.") or last == "Sequence":
+    if name.startswith("asc.nn.") or last in ("Sequence", "Chain"):
         return "module"
     if name.startswith("asc.oracle."):
         others = {"run": "oracle", "instruction": "registers a rule"}

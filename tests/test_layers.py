@@ -12,8 +12,17 @@ import ascjax
 ROOT = Path(ascjax.__file__).parent
 LAYERS = (
     *("_errors", "_compat", "_dtypes", "_products", "_fill", "_nest", "_overlap"),
-    *("instr", "_index_map", "_window", "_steps", "_plan", "_lowering", "_move"),
-    *("_shardings", "_primitive", "_packed", "_operands", "_ops", "nn"),
+    *(
+        "instr",
+        "_index_map",
+        "_window",
+        "_compose",
+        "_steps",
+        "_plan",
+        "_lowering",
+        "_move",
+    ),
+    *("_shardings", "_primitive", "_packed", "_operands", "_chain", "_ops", "nn"),
     *("oracle", "verify", "show"),
     *("cli", "__main__", "__init__"),
 )

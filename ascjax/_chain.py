@@ -1,0 +1,154 @@
+"""Moves one after another, from buffer to buffer, as one move."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import numpy as np
+
+from ._compose import compose
+from ._errors import BoundsError, ParamError
+from ._index_map import IndexMap, check_indexable
+from ._lowering import lower_map, lower_nest, simplify
+from ._move import Move
+from ._nest import FILL, KEEP, LoopNest
+from ._operands import SOURCE, form_of, operands, type_of
+from ._plan import Plan
+from ._primitive import jitted
+
+
+@dataclasses.dataclass(frozen=True)
+class Chain:
+    """Moves in order, each reading what the one before left; made by `asc.chain`.
+
+    Called with (src, dst=None). Shapes, arguments, errors and gradient are as `run_move`,
+    from the first move's source to the last one's destination.
+
+    Attributes:
+      moves: the moves, in order; sizes in elements.
+    Source: instructions.md, Units.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> turn = asc.LoadData2DParams(0, 2, 1, if_transpose=True)
+    >>> one = asc.Move.of(turn, dtype="half", src_size=512)
+    >>> print(asc.chain([one, one]).plan)
+    read      512 every 1 from 0 of src
+    write     512 every 1 from 0 of dst
+    """
+
+    moves: tuple[Move, ...]
+
+    def __call__(self, src: Any, dst: Any = None) -> jax.Array:
+        """What the last destination holds after all moves."""
+        first, last = self.moves[0], self.moves[-1]
+        who = first.calls[0].params.instruction
+        src, dst = operands(who, src, dst)
+        _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), first.type)
+        if packed:
+            rule, fix = (
+                "hold one element each",
+                "Unpack it: chains of bytes are to come.",
+            )
+            raise ParamError("chain", "src", rule, "packed bytes", fix, SOURCE)
+        for field, array, size in (
+            ("src", src, first.src_size),
+            ("dst", dst, last.dst_size),
+        ):
+            if array is not None and array.shape[-1] != size:
+                rule = f"hold {size} elements in its last axis"
+                fix = "Make the moves for this size."
+                raise BoundsError("chain", field, rule, array.shape[-1], fix, SOURCE)
+        return jitted(self.plan)(src, dst)
+
+    @functools.cached_property
+    def nest(self) -> LoopNest | None:
+        """All moves as one nest, or None where they are not one."""
+        whole = None
+        for move in self.moves:
+            if move.nest is None or move.fills != (0,):
+                return None
+            nest = simplify(move.nest)
+            whole = nest if whole is None else compose(whole, nest)
+            if whole is None:
+                return None
+            whole = simplify(whole)
+        return whole
+
+    @functools.cached_property
+    def fills(self) -> tuple[int, ...]:
+        """The bits of all paddings; what no move writes is read as zero bits."""
+        return tuple(
+            dict.fromkeys((0, *(f for move in self.moves for f in move.fills)))
+        )
+
+    @functools.cached_property
+    def index_map(self) -> IndexMap:
+        """The map that all moves leave together."""
+        whole = None
+        for move in self.moves:
+            check_indexable(move.src_size, move.dst_size, "chain")
+            index = move.index_map.index
+            codes = np.array([FILL - self.fills.index(bits) for bits in move.fills])
+            index = np.where(index <= FILL, codes[(FILL - index).clip(0)], index)
+            if whole is not None:
+                before = np.where(whole == KEEP, FILL, whole)
+                index = np.where(index >= 0, before[index.clip(0)], index)
+            whole = index
+        return IndexMap(np.asarray(whole), self.moves[0].src_size)
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """One plan for all moves: from their nest where they are one, else a map."""
+        first, last = self.moves[0], self.moves[-1]
+        if self.nest is None:
+            return lower_map(self.index_map, self.fills)
+        sizes = first.src_size, last.dst_size
+        return lower_nest(self.nest, *sizes, (0,), first.type.bits)
+
+
+def chain(moves: Iterable[Any]) -> Chain:
+    """Moves from buffer to buffer, joined into one.
+
+    Args:
+      moves: `Move`s, or modules of `asc.nn` that hold one; each reads what the one
+        before leaves in a destination of zero bits.
+    Returns: a function of (src, dst=None). Shapes, errors and gradient are as
+      `run_move`, from the first move's source to the last one's destination.
+    Raises:
+      ParamError: no move at all, or moves of different types.
+      BoundsError: a move that reads another size than the one before leaves.
+    Source: instructions.md, Units.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> to_l1 = asc.LoadData2DParams(repeat_times=4, src_stride=2)
+    >>> to_l0 = asc.LoadData2DParams(0, 4, 1, if_transpose=True)
+    >>> road = asc.chain([
+    ...     asc.Move.of(to_l1, dtype="half", src_size=2048, path="GM->A1"),
+    ...     asc.Move.of(to_l0, dtype="half", src_size=1024, path="A1->A2"),
+    ... ])
+    >>> road(jnp.arange(2048, dtype="float16"))[:3]
+    Array([ 0., 16., 32.], dtype=float16)
+    """
+    found = tuple(getattr(move, "move", move) for move in moves)
+    if not found or not all(isinstance(move, Move) for move in found):
+        rule, fix = "hold moves", "Make them with asc.Move.of or asc.nn."
+        raise ParamError("chain", "moves", rule, repr(list(found)), fix, SOURCE)
+    for k, (one, two) in enumerate(itertools.pairwise(found)):
+        if two.type != one.type:
+            rule, fix = (
+                f"move {one.type}, as the one before",
+                "A move does not convert.",
+            )
+            raise ParamError("chain", f"moves[{k + 1}]", rule, two.type, fix, SOURCE)
+        if two.src_size != one.dst_size:
+            rule = f"read {one.dst_size} elements, what the one before leaves"
+            fix = "Make both for one size of the buffer between them."
+            raise BoundsError(
+                "chain", f"moves[{k + 1}]", rule, two.src_size, fix, SOURCE
+            )
+    return Chain(found)
