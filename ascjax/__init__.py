@@ -18,12 +18,9 @@ from ._move import Move as Move
 from ._nest import Coord as Coord
 from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
-from ._ops import Sequence as Sequence
 from ._ops import data_copy as data_copy
 from ._ops import load_data as load_data
 from ._ops import load_data_with_transpose as load_data_with_transpose
-from ._ops import run_move as run_move
-from ._ops import sequence as sequence
 from ._plan import Plan as Plan
 from ._products import ATLAS_200I_500_A2 as ATLAS_200I_500_A2
 from ._products import ATLAS_350 as ATLAS_350
@@ -37,6 +34,9 @@ from ._products import KIRIN_X90 as KIRIN_X90
 from ._products import PRODUCTS as PRODUCTS
 from ._products import Product as Product
 from ._products import product as product
+from ._run import run_move as run_move
+from ._sequence import Sequence as Sequence
+from ._sequence import sequence as sequence
 from .instr import Params as Params
 from .instr.load2d import LoadData2DParams as LoadData2DParams
 from .instr.load2dv2 import LoadData2DParamsV2 as LoadData2DParamsV2

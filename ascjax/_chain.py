@@ -26,8 +26,8 @@ from ._primitive import jitted
 class Chain:
     """Moves in order, each reading what the one before left; made by `asc.chain`.
 
-    Called with (src, dst=None). Shapes, arguments, errors and gradient are as `run_move`,
-    from the first move's source to the last one's destination.
+    Called with (src, dst=None). Shapes, arguments, errors and gradient are as
+    `run_move`, from the first move's source to the last one's destination.
 
     Attributes:
       moves: the moves, in order; sizes in elements.

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 
-from ._errors import BoundsError, ParamError
-from ._move import Call, Move, Overlap
-from ._operands import SOURCE, Form, form_of, operands, sizes_of, type_of
-from ._packed import byte_plan, run_nibbles
-from ._primitive import jitted
+from ._errors import ParamError
+from ._move import Call, Overlap
+from ._operands import SOURCE, form_of, operands
+from ._run import compiled, into, look_up
 from .instr import REGISTRY, Params
 
 
@@ -30,6 +27,7 @@ def load_data(
     dtype: Any = None,
     overlap: Overlap = "error",
     behaviour: str = "documented",
+    out: jax.Array | None = None,
 ) -> jax.Array:
     """`LoadData`: fractals from GM or L1 to L1, L0A or L0B.
 
@@ -49,6 +47,8 @@ def load_data(
       dtype: the Ascend C type, where the array's own does not tell.
       overlap: "error" refuses two writes to one element, "last" lets the later win.
       behaviour: "documented"; "as_built" is reserved.
+      out: an array of the result's shape and type that is given up: the result takes
+        its memory, which saves a large one the page faults of new memory.
     Returns: what the destination holds after.
     Raises: ParamError, SupportError, BoundsError, AlignmentError, OverlapError, while
       tracing.
@@ -63,7 +63,8 @@ def load_data(
     Array([ 0., 16., 32., 48.], dtype=float16)
     """
     where = (dst_size, src_offset, dst_offset, product, path, dtype)
-    return _call("load_data", src, params, swapped, dst, (*where, overlap, behaviour))
+    options = (*where, overlap, behaviour)
+    return _call("load_data", src, params, swapped, dst, out, options)
 
 
 def load_data_with_transpose(
@@ -79,6 +80,7 @@ def load_data_with_transpose(
     dtype: Any = None,
     overlap: Overlap = "error",
     behaviour: str = "documented",
+    out: jax.Array | None = None,
 ) -> jax.Array:
     """`LoadDataWithTranspose`: squares made of fractals, transposed, L1 to L0A or L0B.
 
@@ -94,14 +96,8 @@ def load_data_with_transpose(
     Array([0, 16, 32], dtype=bfloat16)
     """
     where = (dst_size, src_offset, dst_offset, product, path, dtype)
-    return _call(
-        "load_data_with_transpose",
-        src,
-        params,
-        swapped,
-        dst,
-        (*where, overlap, behaviour),
-    )
+    options = (*where, overlap, behaviour)
+    return _call("load_data_with_transpose", src, params, swapped, dst, out, options)
 
 
 def data_copy(
@@ -117,6 +113,7 @@ def data_copy(
     dtype: Any = None,
     overlap: Overlap = "error",
     behaviour: str = "documented",
+    out: jax.Array | None = None,
 ) -> jax.Array:
     """`DataCopy`: between GM and UB, with a change of layout on the way.
 
@@ -132,25 +129,18 @@ def data_copy(
     [15, 16, 513, 514]
     """
     where = (dst_size, src_offset, dst_offset, product, path, dtype)
-    return _call("data_copy", src, params, swapped, dst, (*where, overlap, behaviour))
+    options = (*where, overlap, behaviour)
+    return _call("data_copy", src, params, swapped, dst, out, options)
 
 
 def _call(
-    op: str, src: Any, params: Any, swapped: tuple, dst: Any, options: tuple
+    op: str, src: Any, params: Any, swapped: tuple, dst: Any, out: Any, options: tuple
 ) -> jax.Array:
     if swapped or isinstance(src, Params):
         check_params(op, src, params, swapped)
     src, dst = operands(getattr(params, "instruction", op), src, dst)
-    move = _look_up(_prepared, op, params, form_of(src), form_of(dst), *options)
-    return move(src, dst)
-
-
-def _look_up(cached: Any, *key: Any) -> Callable[..., jax.Array]:
-    """`cached(*key)`; where something in the key does not hash, the checks say what."""
-    try:
-        return cached(*key)
-    except TypeError:
-        return cached.__wrapped__(*key)
+    move = look_up(_prepared, op, params, form_of(src), form_of(dst), *options)
+    return move(src, dst) if out is None else into(move, src, dst, out, op)
 
 
 # typed, and each option an argument of its own: 256.0 is not 256, though equal.
@@ -159,189 +149,7 @@ def _prepared(op, params, src, dst, dst_size, src_offset, dst_offset, *rest):
     """One call, checked and compiled: a function of (src, dst)."""
     check_params(op, None, params, ())
     calls = (Call(params, src_offset, dst_offset),)
-    return _compiled(calls, src, dst, dst_size, *rest)
-
-
-@functools.lru_cache(maxsize=4096, typed=True)
-def _joined(calls: Sequence, src, dst, dst_size):
-    """A sequence, checked and compiled: a function of (src, dst)."""
-    options = (calls.product, calls.path, calls.dtype, calls.overlap, calls.behaviour)
-    return _compiled(calls.calls, src, dst, dst_size, *options)
-
-
-def _compiled(
-    calls: tuple[Call, ...],
-    src: Form,
-    dst: Form | None,
-    dst_size: Any,
-    product: Any,
-    path: str | None,
-    dtype: Any,
-    overlap: Overlap,
-    behaviour: str,
-) -> Callable[..., jax.Array]:
-    who = calls[0].params.instruction
-    t, packed = type_of(who, src, dst, dtype)
-    src_size, dst_size = sizes_of(who, src, dst, dst_size, packed)
-    move = Move.sequence(
-        calls,
-        src_size=src_size,
-        dst_size=dst_size,
-        product=product,
-        path=path,
-        dtype=t,
-        overlap=overlap,
-        behaviour=behaviour,
-    )
-    return _applied(move, packed)
-
-
-@functools.lru_cache(maxsize=4096)
-def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
-    """The move as a compiled function of (src, dst)."""
-    if not packed:
-        return jitted(move.plan)
-    src_bytes, dst_bytes = -(-move.src_size // 2), -(-move.dst_size // 2)
-    plan = byte_plan(move.nest, src_bytes, dst_bytes)
-    if plan is not None:
-        return jitted(plan)
-    even = dataclasses.replace(move, src_size=2 * src_bytes, dst_size=2 * dst_bytes)
-    return jax.jit(functools.partial(run_nibbles, even.plan))
-
-
-def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
-    """Apply a `Move` to arrays, under a cached `jax.jit`.
-
-    Shapes: `src` (..., move.src_size), `dst` and the result (..., move.dst_size), in
-    elements; packed 4-bit buffers are uint8, half as long, rounded up.
-
-    Args:
-      move: what to apply.
-      src: what the source holds.
-      dst: what the destination held before; None is zero bits.
-    Returns: what the destination holds after.
-    Raises:
-      ParamError: arrays of another type than the move's.
-      BoundsError: arrays of other sizes than the move's.
-    Gradient: as `load_data`.
-    Source: instructions.md, sections 1 to 5.
-
-    >>> import ascjax as asc, jax.numpy as jnp
-    >>> p = asc.LoadData2DParams(start_index=1, repeat_times=1)
-    >>> move = asc.Move.of(p, dtype="float", src_size=256)
-    >>> asc.run_move(move, jnp.arange(256.0))[:2]
-    Array([128., 129.], dtype=float32)
-    """
-    who = move.calls[0].params.instruction
-    src, dst = operands(who, src, dst)
-    _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), move.type)
-    for field, array, size in (
-        ("src", src, move.src_size),
-        ("dst", dst, move.dst_size),
-    ):
-        length = size if not packed else -(-size // 2)
-        if array is not None and array.shape[-1] != length:
-            unit = "bytes, two elements each" if packed else "elements"
-            fix = "Make the move for this size, or pass the buffer it was made for."
-            rule = f"hold {length} ({unit}) in its last axis"
-            raise BoundsError(who, field, rule, array.shape[-1], fix, SOURCE)
-    return _applied(move, packed)(src, dst)
-
-
-@dataclasses.dataclass(frozen=True)
-class Sequence:
-    """Calls in order on one destination, as one map; made by `asc.sequence`.
-
-    Called with (src, dst=None, *, dst_size=None). Shapes, arguments, results, errors
-    and gradient are as `load_data`.
-
-    Source: instructions.md, Units.
-
-    >>> import ascjax as asc, jax.numpy as jnp
-    >>> one = asc.LoadData2DParams(repeat_times=1)
-    >>> both = asc.sequence([(one, 256, 0), (one, 0, 256)])
-    >>> both(jnp.arange(512, dtype="float16"))[::256]
-    Array([256.,   0.], dtype=float16)
-    """
-
-    calls: tuple[Call, ...]
-    product: Any = None
-    path: str | None = None
-    dtype: Any = None
-    overlap: Overlap = "error"
-    behaviour: str = "documented"
-
-    def __call__(
-        self, src: Any, dst: Any = None, *, dst_size: int | None = None
-    ) -> jax.Array:
-        """What `dst` holds after all calls; shapes and errors as for `load_data`."""
-        src, dst = operands(self.calls[0].params.instruction, src, dst)
-        return _look_up(_joined, self, form_of(src), form_of(dst), dst_size)(src, dst)
-
-    @functools.cached_property
-    def _hash(self) -> int:
-        return hash((self.calls, self.product, self.path, self.dtype, self.overlap))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __getstate__(self):
-        return {k: v for k, v in vars(self).items() if k != "_hash"}
-
-
-def sequence(
-    calls: Iterable[Any],
-    *,
-    product: Any = None,
-    path: str | None = None,
-    dtype: Any = None,
-    overlap: Overlap = "error",
-    behaviour: str = "documented",
-) -> Sequence:
-    """A loop of calls on one destination, joined into one map.
-
-    Args:
-      calls: params, (params, src_offset) or (params, src_offset, dst_offset), offsets
-        in elements. A later call may overwrite what an earlier one wrote.
-      product, path, dtype, overlap, behaviour: as for `load_data`; `overlap` is about
-        two writes of one call.
-    Returns: a function of (src, dst=None, *, dst_size=None). Shapes, errors and
-      gradient are as `load_data`.
-    Source: instructions.md, Units.
-
-    >>> import ascjax as asc, jax.numpy as jnp
-    >>> p = asc.LoadData2DParams(repeat_times=2, src_stride=3)
-    >>> fill = asc.sequence([(p, i * 256, i * 512) for i in range(3)])
-    >>> fill(jnp.arange(1536, dtype="float16")).shape
-    (1536,)
-    """
-    listed = list(calls) if isinstance(calls, Iterable) else []
-    made = tuple(call if isinstance(call, Call) else _call_of(call) for call in listed)
-    if not made:
-        got = "none" if isinstance(calls, Iterable) else type(calls).__name__
-        rule = "hold at least one call"
-        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
-    return Sequence(made, product, path, dtype, overlap, behaviour)
-
-
-_CALLS = "Pass a list of params or (params, src_offset, dst_offset) tuples."
-
-
-def _call_of(item: Any) -> Call:
-    """One item of `sequence`'s calls."""
-    params, *starts = item if isinstance(item, tuple) and item else (item,)
-    if item == ():
-        got = "an empty tuple"
-        raise ParamError("sequence", "calls", "hold params", got, _CALLS, SOURCE)
-    if not isinstance(params, Params):
-        rule = f"be one of {', '.join(cls.__name__ for cls in REGISTRY.values())}"
-        got = type(params).__name__
-        raise ParamError("sequence", "params", rule, got, _CALLS, SOURCE)
-    if len(starts) > 2:
-        rule = "be (params, src_offset, dst_offset)"
-        got = f"{len(item)} values"
-        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
-    return Call(params, *starts)
+    return compiled(calls, src, dst, dst_size, *rest)
 
 
 def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:

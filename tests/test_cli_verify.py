@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from case_file_helpers import GOLDEN, golden, write
 
-import ascjax._ops
+import ascjax._sequence
 from ascjax import oracle
 from ascjax.cli import main
 from ascjax.verify import (
@@ -358,7 +358,7 @@ def test_another_exception_than_ascend_error_fails(capsys, tmp_path, monkeypatch
     (case,) = golden("invalid", pick=slice(14, 15))[0]
     assert run(write(tmp_path, [case])) == 0  # its params are legal, its source short
     capsys.readouterr()
-    monkeypatch.setattr(ascjax._ops, "sequence", broken)
+    monkeypatch.setattr(ascjax._sequence, "sequence", broken)
     assert run(write(tmp_path, [case])) == 1
     told = "but raised TypeError: a slip in the code, which is no AscendError"
     assert told in capsys.readouterr().out

@@ -10,8 +10,9 @@ import jax
 
 from .._dtypes import AscendType
 from .._move import Call, Move, Overlap
-from .._ops import check_params, run_move
+from .._ops import check_params
 from .._products import Product
+from .._run import run_move
 from ..instr import Params
 
 

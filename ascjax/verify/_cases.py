@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from .._dtypes import TYPES, ascend_type
 from .._errors import AscendError
 from ..instr import REGISTRY
 from ._entry import CaseFileError, Entry, Step, json_name
+from ._members import OPERAND, SCENARIO, of_case
 
 # An instruction may move 4-bit types as packed bytes, which its params cannot say of
 # themselves: case files hold it before ascjax does. ND2NZ: instructions.md, section 6.
@@ -114,21 +115,6 @@ def unit_bits(instruction: str, dtype: Any) -> int:
     return max(bits, 8) if instruction in _BYTES else bits
 
 
-def case_files(paths: Iterable[Path]) -> list[Path]:
-    """The case files that paths stand for: a directory is its own *.json, sorted."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(path.glob("*.json"))
-            if not inside:
-                rule, fix = "hold at least one .json file", "Name another directory."
-                raise CaseFileError(str(path), "the directory", rule, "none", fix)
-            found += inside
-        else:
-            found.append(path)
-    return found
-
-
 def read_cases(path: Path) -> list[Case | Scenario]:
     """All cases of one file, with the maps of the .npz that lies beside it.
 
@@ -221,7 +207,8 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
     if len(forms) != 1:
         got = " and ".join(forms) or f"only {', '.join(data) or 'nothing'}"
         raise entry.error("", "hold either fields, or calls, or a and b", got)
-    instruction = entry.take("instruction", "text")
+    instruction = entry.instruction()
+    entry.check_members(of_case(instruction, "calls" in data))
     if "calls" in data:
         steps = entry.steps("calls", instruction)
     else:
@@ -269,11 +256,13 @@ def _check_itembits(entry: Entry, case: Case) -> None:
 def _scenario(entry: Entry) -> Scenario:
     if "why" in entry.data:
         raise entry.error("why", "stand beside fields or calls", "a scenario with it")
+    entry.check_members(SCENARIO)
     m, n, k = (entry.size(name) for name in "mnk")
     operands = []
     for side, rows in (("a", m), ("b", n)):
         data = entry.take(side, "object")
         one = Entry(entry.file, f"{side} of {entry.name}", data)
+        one.check_members(OPERAND)
         transpose = one.take("transpose", "flag")
         held = (k, rows) if transpose else (rows, k)
         if one.pair("gm_shape") != held:

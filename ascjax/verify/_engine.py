@@ -6,11 +6,11 @@ import contextlib
 
 import jax
 
-from .. import _ops
+from .. import _sequence
 from .._dtypes import ascend_type
 from .._move import Call, Move
-from ..instr import params_class
 from ._cases import Case
+from ._names import runnable
 
 
 def calls_of(case: Case) -> tuple[Call, ...]:
@@ -21,7 +21,7 @@ def calls_of(case: Case) -> tuple[Call, ...]:
     """
     return tuple(
         Call(
-            params_class(step.instruction).from_fields(step.fields),
+            runnable(step.instruction).from_fields(step.fields),
             step.src_offset,
             step.dst_offset,
         )
@@ -55,7 +55,7 @@ def trace(case: Case) -> None:
     t = ascend_type(case.dtype)
     wide = jax.enable_x64(True) if t.bits == 64 else contextlib.nullcontext()
     with wide:
-        op = _ops.sequence(
+        op = _sequence.sequence(
             calls_of(case),
             product=case.product,
             path=case.path,

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._errors import AscendError
+from ..instr import REGISTRY
+from ._members import Members, of_call
+from ._names import LACKING, advice
 
 _KINDS: dict[str, tuple[type, str]] = {
     "text": (str, "be a string"),
@@ -43,10 +46,18 @@ class Entry:
         if not isinstance(data, dict):
             raise self.error("", "be an object, {...}", json_name(data))
 
-    def error(self, field: str, rule: str, got: object) -> CaseFileError:
+    def error(
+        self, field: str, rule: str, got: object, fix: str = "Correct the file."
+    ) -> CaseFileError:
         where = f"{field} of {self.name}" if field else self.name
-        fix, source = "Correct the file.", "docs/case-files.md"
-        return CaseFileError(self.file, where, rule, got, fix, source)
+        return CaseFileError(self.file, where, rule, got, fix, "docs/case-files.md")
+
+    def check_members(self, members: Members) -> None:
+        """Refuse what looks like a slip; other members are comments."""
+        for name in self.data:
+            slip = members.slip(name)
+            if slip:
+                raise self.error(name, *slip)
 
     def take(self, field: str, kind: str, *default: Any) -> Any:
         """A member of one kind; `default`, where given, stands in for a missing one."""
@@ -85,14 +96,23 @@ class Entry:
         for k, item in enumerate(self.take(field, "list")):
             call = Entry(self.file, f"{field}[{k}] of {self.name}", item)
             found.append(call.step(instruction))
+            call.check_members(of_call(found[-1].instruction))
         if not found:
             raise self.error(field, "hold at least one call", "an empty list")
         return tuple(found)
 
+    def instruction(self, *default: str) -> str:
+        """The name of an instruction that ascjax has, or knows of."""
+        name = self.take("instruction", "text", *default)
+        if name not in (*REGISTRY, *LACKING):
+            rule = f"be one of {', '.join(REGISTRY)}"
+            raise self.error("instruction", rule, repr(name), advice(name))
+        return name
+
     def step(self, instruction: str | None) -> Step:
         default = () if instruction is None else (instruction,)
         return Step(
-            self.take("instruction", "text", *default),
+            self.instruction(*default),
             self.take("fields", "object"),
             self.take("src_offset", "integer", 0),
             self.take("dst_offset", "integer", 0),

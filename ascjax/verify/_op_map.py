@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .. import _ops
+from .. import _ops, _sequence
 from .._dtypes import AscendType
 from .._move import Move
 from .._nest import FILL, KEEP
@@ -72,7 +72,7 @@ def _run(move: Move, buffers: np.ndarray, src_size: int) -> jax.Array:
             "overlap": move.overlap,
         }
         if len(move.calls) != 1:
-            return _ops.sequence(move.calls, **options)(src, dst)
+            return _sequence.sequence(move.calls, **options)(src, dst)
         call = move.calls[0]
         options |= {"src_offset": call.src_offset, "dst_offset": call.dst_offset}
         return getattr(_ops, call.params.op)(src, call.params, dst=dst, **options)

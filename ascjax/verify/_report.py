@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._errors import AscendError
+from ._files import FORMAT
 from ._result import WAYS, Result
 
 _SHOWN = 20
@@ -209,7 +210,7 @@ def to_json(
     """The whole run, JSON-ready. `extra` adds members, such as the coverage."""
     rows, total = tally(results)
     return {
-        "format": "ascjax-verify 1",
+        "format": FORMAT,
         "versions": versions(),
         "seconds": seconds,
         "exit_status": exit_status(total, allow_unsupported=allow_unsupported),
@@ -227,15 +228,19 @@ def _counts(row: Row) -> dict[str, Any]:
 
 
 def write_json(path: Path, report: dict[str, Any] | None) -> None:
-    """Write a report; None only tries whether the file can be written.
+    """Write a report; None only tries whether the file can be written, and leaves it
+    as it was.
 
     Raises:
       AscendError: where it cannot.
     """
+    new = not path.exists()
     try:
         with path.open("w" if report else "a", encoding="utf-8") as file:
             if report:
                 file.write(json.dumps(report, indent=1) + "\n")
+        if new and not report:
+            path.unlink()
     except OSError as error:
         got = error.strerror or type(error).__name__
         fix = "Name a file in a directory that exists and that you may write to."

@@ -11,14 +11,17 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import oracle
-from .._errors import AscendError, ParamError
+from .._errors import AscendError, BoundsError, OverlapError, ParamError
 from .._move import Move
 from .._products import POSITIONS
-from ..instr import Params, Site, params_class
+from ..instr import Params, Site
 from ._builders import ldwt_v1, ldwt_v2, load2d, load2dv2, nz2nd
 from ._builders_nddma import nddma
 from ._choices import Draw
+from ._names import runnable
 
 BUILDERS: dict[str, Callable[[Site, Draw], Params]] = {
     "load2d": load2d,
@@ -45,14 +48,19 @@ class Sample:
     dst_offset: int
 
 
-def sample(instruction: str, site: Site, draw: Draw) -> Sample:
+def sample(instruction: str, site: Site, draw: Draw, *, nop: bool = True) -> Sample:
     """A legal call of `instruction` at `site`, every choice taken from `draw`.
 
-    An instruction without a builder here gets small values from its fields' ranges,
-    the illegal ones skipped.
+    An instruction without a builder here gets small values from its fields' ranges.
+    Skipped are those that its rules refuse, and those that engine and oracle both
+    refuse for bounds or overlap. What only one of them refuses is no legal call but a
+    fault, and is returned, so that the check of it fails.
 
+    Args:
+      nop: whether an instruction without a builder may get a NOP.
     Raises:
-      ParamError: where no legal values are found for an instruction without a builder.
+      ParamError: where no such values are found for an instruction without a builder.
+      SupportError: where it has no `nest`.
 
     >>> import numpy as np, ascjax as asc
     >>> rng = np.random.default_rng(1)
@@ -64,30 +72,82 @@ def sample(instruction: str, site: Site, draw: Draw) -> Sample:
     """
     build = BUILDERS.get(instruction)
     if build is not None:
-        return _buffers(build(site, draw), site, draw)
+        params = build(site, draw)
+        return _buffers(params, site, draw, _needed(params, site))
+    cls = runnable(instruction)
     for _ in range(_TRIES):
         try:
-            made = _buffers(_any_params(params_class(instruction), draw), site, draw)
-            Move.of(
-                made.params,
-                src_size=made.src_size,
-                dst_size=made.dst_size,
-                src_offset=made.src_offset,
-                dst_offset=made.dst_offset,
-                product=site.product,
-                path=site.path,
-                dtype=site.type,
-            )
+            params = _any_params(cls, draw)
+            params.check_support(site)
+            params.rules(site)
         except AscendError:
             continue
-        return made
+        needed = _needed(params, site)
+        made = _buffers(params, site, draw, needed)
+        ours, theirs = _engine_refuses(made, site), _oracle_refuses(params, site)
+        if ours is OverlapError and _refuses_more_than_clashes(params, site):
+            continue
+        if not ours and not theirs:
+            if nop or needed[1]:
+                return made
+        elif not ours or not issubclass(ours, theirs):
+            return made
     raise ParamError(
         instruction,
         "fields",
         "have legal values among small ones",
-        f"none in {_TRIES} draws",
+        f"none{'' if nop else ' but NOPs'} in {_TRIES} draws",
         "Add a builder to verify._samples.BUILDERS.",
     )
+
+
+# --- what engine and oracle refuse
+
+
+def _engine_refuses(made: Sample, site: Site) -> type[AscendError] | None:
+    """The class of the engine's error, in buffers that the oracle fits."""
+    try:
+        Move.of(
+            made.params,
+            src_size=made.src_size,
+            dst_size=made.dst_size,
+            src_offset=made.src_offset,
+            dst_offset=made.dst_offset,
+            product=site.product,
+            path=site.path,
+            dtype=site.type,
+        )
+    except AscendError as error:
+        return type(error)
+    return None
+
+
+def _oracle_refuses(params: Params, site: Site) -> tuple[type[AscendError], ...]:
+    """The classes of the errors that the oracle has, whatever the buffers' sizes; all
+    of them where there is no oracle to disagree with."""
+    if params.instruction not in oracle.INSTRUCTIONS:
+        return (AscendError,)
+    try:
+        to, at = _writes(params, site)
+    except AscendError:  # it has no formula for this, so that any refusal is right
+        return (AscendError,)
+    found: list[type[AscendError]] = []
+    if min(to.min(initial=0), at.min(initial=0)) < 0:
+        found.append(BoundsError)
+    if np.unique(to).size < to.size:
+        found.append(OverlapError)
+    return tuple(found)
+
+
+def _refuses_more_than_clashes(params: Params, site: Site) -> bool:
+    """Whether the engine's OverlapError is a rule of the instruction's own."""
+    if type(params).check_overlap is Params.check_overlap:
+        return False
+    try:
+        Params.check_overlap(params, site, params.nest(site))
+    except OverlapError:
+        return False
+    return True
 
 
 # --- buffers
@@ -102,12 +162,14 @@ def _alignment(position: str, site: Site, destination: bool) -> int:
     return (_FRACTAL_BYTES if l0 else _BLOCK_BYTES) * 8 // site.type.bits
 
 
-def _buffers(params: Params, site: Site, draw: Draw) -> Sample:
+def _buffers(
+    params: Params, site: Site, draw: Draw, needed: tuple[int, int]
+) -> Sample:
     """Offsets and sizes: exactly what is needed, or more."""
     src, dst = (site.path or "GM->GM").split("->")
     src_offset = draw(0, 3) // 2 * draw(1, 9) * _alignment(src, site, False)
     dst_offset = draw(0, 3) // 2 * draw(1, 3) * _alignment(dst, site, True)
-    read, written = _needed(params, site)
+    read, written = needed
     return Sample(
         params,
         src_offset + max(1, read) + draw(0, 1) * draw(1, 40),
@@ -120,19 +182,28 @@ def _buffers(params: Params, site: Site, draw: Draw) -> Sample:
 def _needed(params: Params, site: Site) -> tuple[int, int]:
     """Elements of source and destination, by the oracle: a fault of the engine must not
     fit the buffers to itself."""
-    rule = oracle.INSTRUCTIONS.get(params.instruction)
-    if rule is not None:
-        fields = defaultdict(int, params.to_fields())
-        read = written = 0
-        for to, at in rule(fields, site.type.bits):
-            written = max(written, int(to.max(initial=-1)) + 1)
-            read = max(read, int(at.max(initial=-1)) + 1)
-        return read, written
+    if params.instruction in oracle.INSTRUCTIONS:
+        try:
+            to, at = _writes(params, site)
+            return int(at.max(initial=-1)) + 1, int(to.max(initial=-1)) + 1
+        except AscendError:  # the check says so, where the engine accepts it
+            pass
     nest = params.nest(site)
     if nest.volume == 0:
         return 0, 0
     reads = nest.src_range()
     return reads[1] + 1 if reads else 0, nest.dst_range()[1] + 1
+
+
+def _writes(params: Params, site: Site) -> tuple[np.ndarray, np.ndarray]:
+    """Destination and source index of each write of the oracle; no source of padding."""
+    fields = defaultdict(int, params.to_fields())
+    batches = oracle.INSTRUCTIONS[params.instruction](fields, site.type.bits)
+    none = np.zeros(0, np.int64)
+    to, at = (
+        np.concatenate(side) for side in zip((none, none), *batches, strict=True)
+    )
+    return to, at[at != oracle.FILL]
 
 
 def _any_params(cls: type[Params], draw: Draw) -> Params:

@@ -11,9 +11,9 @@ from .._errors import BoundsError, SupportError
 from .._move import Move
 from .._nest import FILL, KEEP
 from .._products import Product, product
-from ..instr import params_class
 from ._cases import Operand, Scenario, unit_bits
 from ._entry import Step
+from ._names import runnable
 from ._result import content, place
 
 
@@ -78,7 +78,7 @@ def _buffer(where: Product, name: str, bits: int) -> np.ndarray:
 
 def _run(step: Step, src: np.ndarray, dst: np.ndarray, **site: Any) -> np.ndarray:
     """`dst` after one call. What the call counts may be wider than an element."""
-    params = params_class(step.instruction).from_fields(step.fields)
+    params = runnable(step.instruction).from_fields(step.fields)
     bits = ascend_type(site["dtype"]).bits
     wide = unit_bits(step.instruction, site["dtype"]) // bits
     move = Move.of(

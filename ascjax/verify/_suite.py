@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import TYPES
+from .._errors import AscendError
 from .._products import PRODUCTS
 from ..instr import REGISTRY, Site
 from ._cases import Case
@@ -23,10 +24,14 @@ from ._documents import Example, examples
 from ._entry import Step
 from ._interpreter import compiled, maps, size_of
 from ._result import Result
-from ._samples import sample
+from ._samples import BUILDERS, sample
 
 DEFAULT_CASES = 6
 """Sets of each combination: more than 2,000 in all, in well under a minute."""
+
+UNBUILT_CASES = 24
+"""Sets, at least, of each combination of an instruction without a builder, whose values
+are all small. One in eight at most is a NOP."""
 
 _OPS = 8  # one combination in so many has no set that goes through an op
 
@@ -34,13 +39,18 @@ _CHUNK = 512  # checks whose maps are held at one time
 
 
 def run_suite(
-    cases: int, seed: int, *, progress: Callable[[int, int], None] | None = None
+    cases: int,
+    seed: int,
+    *,
+    only: Sequence[str] = (),
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[Result], dict[str, Any]]:
     """Every instruction on every product, path and type that has it.
 
     Args:
       cases: sets of each of these combinations; in seven of eight combinations one
         set, and every example of the documents, also goes through its own jitted op.
+      only: the instructions to check; all of them where empty.
       seed: of the random sets; the same `cases` and seed give the same ones.
       progress: called with (done, total) as checks end.
 
@@ -49,8 +59,12 @@ def run_suite(
     "interpreter_compile_s" and "coverage" (see `coverage`).
     """
     documents = [of_example(example) for example in examples()]
-    total = len(documents) + cases * len(combinations())
-    checks = itertools.chain(documents, draw(combinations(), cases, seed))
+    among = combinations()
+    if only:
+        documents = [check for check in documents if check.case.instruction in only]
+        among = [one for one in among if one[0] in only]
+    total = len(documents) + sum(_sets(instruction, cases) for instruction, _ in among)
+    checks = itertools.chain(documents, draw(among, cases, seed))
     return run_checks(checks, progress=lambda done: progress and progress(done, total))
 
 
@@ -69,27 +83,46 @@ def combinations() -> list[tuple[str, Site]]:
 
 
 def draw(among: Sequence[tuple[str, Site]], cases: int, seed: int) -> Iterator[Check]:
-    """Random legal sets, `cases` for each combination; in seven combinations of eight,
-    other ones for each seed, one goes through its own op."""
+    """Random legal sets, `cases` for each combination, more where the instruction has
+    no builder; in seven combinations of eight, other ones for each seed, one goes
+    through its own op."""
     for number, (instruction, site) in enumerate(among):
-        for k in range(cases):
+        for k in range(_sets(instruction, cases)):
             rng = np.random.default_rng([seed % 2**63, number, k])
             name = f"{instruction} {site.product} {site.path} {site.type} {seed}/{k}"
             op = k == number % cases and (number + seed) % _OPS != _OPS - 1
-            yield _drawn(name, instruction, site, rng, op)
+            yield _drawn(name, instruction, site, rng, op=op, nop=k % 8 == 7)
+
+
+def _sets(instruction: str, cases: int) -> int:
+    """Sets of one combination: without a builder, so many that `cases` are no NOPs."""
+    if instruction in BUILDERS:
+        return cases
+    return max(UNBUILT_CASES, cases + cases // 7)
 
 
 def _drawn(
-    name: str, instruction: str, site: Site, rng: np.random.Generator, op: bool
+    name: str,
+    instruction: str,
+    site: Site,
+    rng: np.random.Generator,
+    *,
+    op: bool,
+    nop: bool,
 ) -> Check:
     product, type = str(site.product), site.type.name
+
+    def choose(low: int, high: int) -> int:
+        return int(rng.integers(low, high + 1))
+
     try:
-        made = sample(instruction, site, lambda a, b: int(rng.integers(a, b + 1)))
+        made = sample(instruction, site, choose, nop=nop)
     except Exception as error:  # a fault in the params must not end the suite
         steps = (Step(instruction, {}),)
         case = Case(name, "", steps, product, site.path, type, 0, 0)
         check = Check(case)
-        check.end("error", f"no legal set: {one_line(error)}")
+        known = isinstance(error, AscendError)
+        check.end("error", f"no legal set: {error if known else one_line(error)}")
         return check
     starts = made.src_offset, made.dst_offset
     steps = (Step(instruction, made.params.to_fields(), *starts),)

@@ -1,0 +1,124 @@
+"""Moves applied to arrays: checked, lowered and compiled once a form of operands."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from ._errors import BoundsError, ParamError
+from ._move import Call, Move, Overlap
+from ._operands import SOURCE, Form, form_of, operands, sizes_of, type_of
+from ._packed import byte_plan, run_nibbles
+from ._primitive import jitted
+
+
+def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
+    """Apply a `Move` to arrays, under a cached `jax.jit`.
+
+    Shapes: `src` (..., move.src_size), `dst` and the result (..., move.dst_size), in
+    elements; packed 4-bit buffers are uint8, half as long, rounded up.
+
+    Args:
+      move: what to apply.
+      src: what the source holds.
+      dst: what the destination held before; None is zero bits.
+    Returns: what the destination holds after.
+    Raises:
+      ParamError: arrays of another type than the move's.
+      BoundsError: arrays of other sizes than the move's.
+    Gradient: as `load_data`.
+    Source: instructions.md, sections 1 to 5.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.LoadData2DParams(start_index=1, repeat_times=1)
+    >>> move = asc.Move.of(p, dtype="float", src_size=256)
+    >>> asc.run_move(move, jnp.arange(256.0))[:2]
+    Array([128., 129.], dtype=float32)
+    """
+    who = move.calls[0].params.instruction
+    src, dst = operands(who, src, dst)
+    _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), move.type)
+    for field, array, size in (
+        ("src", src, move.src_size),
+        ("dst", dst, move.dst_size),
+    ):
+        length = size if not packed else -(-size // 2)
+        if array is not None and array.shape[-1] != length:
+            unit = "bytes, two elements each" if packed else "elements"
+            fix = "Make the move for this size, or pass the buffer it was made for."
+            rule = f"hold {length} ({unit}) in its last axis"
+            raise BoundsError(who, field, rule, array.shape[-1], fix, SOURCE)
+    return _applied(move, packed)(src, dst)
+
+
+def look_up(cached: Any, *key: Any) -> Callable[..., jax.Array]:
+    """`cached(*key)`; where something in the key does not hash, the checks say what."""
+    try:
+        return cached(*key)
+    except TypeError:
+        return cached.__wrapped__(*key)
+
+
+def compiled(
+    calls: tuple[Call, ...],
+    src: Form,
+    dst: Form | None,
+    dst_size: Any,
+    product: Any,
+    path: str | None,
+    dtype: Any,
+    overlap: Overlap,
+    behaviour: str,
+) -> Callable[..., jax.Array]:
+    """Calls, checked and compiled: a function of (src, dst)."""
+    who = calls[0].params.instruction
+    t, packed = type_of(who, src, dst, dtype)
+    src_size, dst_size = sizes_of(who, src, dst, dst_size, packed)
+    move = Move.sequence(
+        calls,
+        src_size=src_size,
+        dst_size=dst_size,
+        product=product,
+        path=path,
+        dtype=t,
+        overlap=overlap,
+        behaviour=behaviour,
+    )
+    return _applied(move, packed)
+
+
+@functools.lru_cache(maxsize=4096)
+def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
+    """The move as a compiled function of (src, dst)."""
+    if not packed:
+        return jitted(move.plan)
+    src_bytes, dst_bytes = -(-move.src_size // 2), -(-move.dst_size // 2)
+    plan = byte_plan(move.nest, src_bytes, dst_bytes)
+    if plan is not None:
+        return jitted(plan)
+    even = dataclasses.replace(move, src_size=2 * src_bytes, dst_size=2 * dst_bytes)
+    return jax.jit(functools.partial(run_nibbles, even.plan))
+
+
+def into(move: Callable, src: Any, dst: Any, out: Any, who: str) -> jax.Array:
+    """The move's result in the memory of `out`, which is given up."""
+    made = jax.eval_shape(move, src, dst)
+    given = (getattr(out, "shape", None), getattr(out, "dtype", None))
+    if not isinstance(out, jax.Array) or given != (made.shape, made.dtype):
+        rule = f"be an array of {made.dtype} of shape {made.shape}, as the result is"
+        got = f"{type(out).__name__} of {given[1]} of shape {given[0]}"
+        fix = "Leave out= away for a result in new memory."
+        raise ParamError(who, "out", rule, got, fix, SOURCE)
+    return _donating(move)(src, dst, out)
+
+
+@functools.lru_cache(maxsize=1024)
+def _donating(move: Callable) -> Callable[..., jax.Array]:
+    def into(src, dst, out):
+        return move(src, dst)
+
+    return jax.jit(into, donate_argnums=2, keep_unused=True)

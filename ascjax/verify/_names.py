@@ -1,0 +1,87 @@
+"""Instructions by name: their own, the C struct's, the document's, the function's."""
+
+from __future__ import annotations
+
+import difflib
+
+from .._errors import SupportError
+from ..instr import REGISTRY, Params, params_class
+
+LACKING = ("nd2nz", "load3dv2", "data_copy", "data_copy_pad", "mmad", "fixpipe")
+"""Instructions that ascjax knows of but does not have."""
+
+
+def plain(name: str) -> str:
+    """A name without case and separators, so that spellings can be compared.
+
+    >>> plain("src_offset") == plain("srcOffset")
+    True
+    """
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def matching(name: str) -> list[str]:
+    """The instructions that a name stands for, in any case.
+
+    >>> matching("LoadData2DParams"), matching("LoadDataWithTranspose")
+    (['load2d'], ['ldwt_v1', 'ldwt_v2'])
+    """
+    spelt = plain(name)
+    closest = min((_rank(key, spelt) for key in REGISTRY), default=3)
+    return [key for key in REGISTRY if _rank(key, spelt) == closest < 3]
+
+
+def resolve(name: str) -> type[Params]:
+    """The one instruction that a name stands for.
+
+    Raises:
+      SupportError: where it stands for none, or for several.
+    """
+    found = matching(name)
+    if len(found) == 1:
+        return REGISTRY[found[0]]
+    if found:
+        each = [f"{key} ({REGISTRY[key].__name__})" for key in found]
+        got, rule = f"{name!r}, which is {' and '.join(each)}", "be one"
+        raise SupportError("ascjax", "instruction", rule, got, "Name one of these.")
+    rule = f"be one that ascjax has ({', '.join(REGISTRY)})"
+    raise SupportError("ascjax", "instruction", rule, repr(name), advice(name))
+
+
+def runnable(instruction: str) -> type[Params]:
+    """The params class of an instruction, by its own name, that has a `nest`.
+
+    Raises:
+      SupportError: where ascjax has no such instruction, or its class has no `nest`.
+    """
+    cls = params_class(instruction)
+    if cls.nest is Params.nest:
+        fix = "Write its method nest(site), which returns a LoopNest."
+        rule = f"be a method of {cls.__name__}"
+        raise SupportError(instruction, "nest", rule, "none", fix)
+    return cls
+
+
+def advice(name: str) -> str:
+    """What to write in the place of a name that ascjax does not know."""
+    known = {plain(name): [name] for name in LACKING}
+    for key in REGISTRY:
+        for spelling in set().union(*_names(key)):
+            known.setdefault(spelling, []).append(key)
+    close = difflib.get_close_matches(plain(name), known, n=1)
+    meant = known[close[0]] if close else []
+    if not meant:
+        return "It may come in a later release."
+    return f"Did you mean {' or '.join(dict.fromkeys(meant))}?"
+
+
+def _names(key: str) -> tuple[set[str], ...]:
+    """Every spelling of one instruction, plain, its own before those it may share."""
+    cls = REGISTRY[key]
+    struct, document = plain(cls.__name__), plain(cls.source.partition(",")[0])
+    return {plain(key)}, {struct, struct.replace("params", "")}, {document, plain(cls.op)}
+
+
+def _rank(key: str, spelt: str) -> int:
+    """Which group of an instruction's spellings has this one; 3 for none."""
+    return next((k for k, names in enumerate(_names(key)) if spelt in names), 3)
