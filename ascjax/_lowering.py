@@ -13,19 +13,18 @@ import math
 
 import numpy as np
 
+from ._gather import Gather, Rows
 from ._index_map import IndexMap, check_indexable
 from ._nest import KEEP, Coord, LoopNest
 from ._plan import Plan
 from ._steps import (
     Edge,
     Flip,
-    Gather,
     Pad,
     Permute,
     Read,
     ReadRows,
     Repeat,
-    Rows,
     Split,
     Step,
     Sum,

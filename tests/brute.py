@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
+from ascjax._gather import Gather
 from ascjax._steps import (
     Edge,
     Flip,
-    Gather,
     Pad,
     Permute,
     Read,

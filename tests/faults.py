@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ascjax as asc
-from ascjax import _fill, _lowering, _move, _packed, _primitive, _steps
+from ascjax import _fill, _gather, _lowering, _move, _packed, _primitive, _steps
 from ascjax.instr import Params, _params, load_data_with_transpose, nddma
 
 FAULTS = {}
@@ -368,7 +368,7 @@ def _rows(patch):
     def wrong(lower, *args):
         plan = lower(*args)
         (gather,) = plan.steps
-        rows = _steps.Rows(np.roll(gather.index.data, 1))
+        rows = _gather.Rows(np.roll(gather.index.data, 1))
         return dataclasses.replace(
             plan, steps=(dataclasses.replace(gather, index=rows),)
         )
@@ -486,10 +486,10 @@ fault(
 
 @functools.partial(fault, "gradient", "a gather's inverse is one off")
 def _inverse(patch):
-    original = _steps.Gather._inverse.func
+    original = _gather.Gather._inverse.func
     wrong = functools.cached_property(lambda self: np.roll(original(self), 1, axis=0))
-    wrong.__set_name__(_steps.Gather, "_inverse")
-    patch.setattr(_steps.Gather, "_inverse", wrong)
+    wrong.__set_name__(_gather.Gather, "_inverse")
+    patch.setattr(_gather.Gather, "_inverse", wrong)
 
 
 @functools.partial(fault, "gradient", "a repeat's gradient is taken, not summed")

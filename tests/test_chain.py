@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import ascjax as asc
 from ascjax._compose import compose
+from ascjax._gather import Gather
 from ascjax._lowering import simplify
-from ascjax._steps import Gather
 
 
 def dense(rng, total, name):

@@ -9,17 +9,16 @@ from goldens import CASES, SITES, move_of
 
 import ascjax as asc
 from ascjax import LoopNest, Plan
+from ascjax._gather import Gather, Rows
 from ascjax._lowering import lower_map, lower_nest
 from ascjax._steps import (
     Edge,
     Flip,
-    Gather,
     Pad,
     Permute,
     Read,
     ReadRows,
     Repeat,
-    Rows,
     Split,
     Write,
 )
