@@ -163,8 +163,12 @@ def _strided(
     axes = _axes(nest)
     if axes is None or not nests(dst_dims):
         return None
-    last = axes[-1].loops if axes else ()
-    run = axes[-1].extent if axes and last == tuple(order[-1:]) else 1
+    there = [k for axis in axes for k in axis.loops if loops[k].extent > 1]
+    permutation = tuple(there.index(k) for k in order if k in there)
+    turned = permutation != tuple(range(len(there)))
+    run = 0  # no transpose, no fence in front of it
+    if turned:
+        run = axes[-1].extent if axes[-1].loops == tuple(order[-1:]) else 1
     steps, why = _read(axes, _first(nest), src_size, run)
     for mode, step in (("fill", Pad), ("clamp", Edge)):
         widths = tuple(
@@ -172,13 +176,11 @@ def _strided(
         )
         if any(before or after for before, after in widths):
             steps.append(step(widths))
-    there = [k for axis in axes for k in axis.loops if loops[k].extent > 1]
     padded = tuple(a.before + a.extent + a.after for a in axes)
     split = tuple(loops[k].extent for k in there)
     if split != padded:
         steps.append(Split(padded, split))
-    permutation = tuple(there.index(k) for k in order if k in there)
-    if permutation != tuple(range(len(there))):
+    if turned:
         steps.append(Permute(permutation))
     repeats = tuple(axis for axis, k in enumerate(order) if k not in there)
     if repeats:

@@ -38,7 +38,7 @@ def add_up(x: jax.Array, axes: tuple[int, ...], keepdims: bool = False) -> jax.A
 
 
 def fenced_before(run: int, x: jax.Array) -> bool:
-    """Whether a transpose gains by a fence in front of it, on XLA:CPU."""
+    """Whether a transpose gains by a fence in front of it, on XLA:CPU; 0 is none."""
     return run == 1 or run * x.dtype.itemsize >= 256
 
 
@@ -64,7 +64,8 @@ class Step:
 class Read(Step):
     """Cut a box out of the flat source: (size,) -> extents.
 
-    `run` is how many elements stay next to each other in the rest of the plan.
+    `run` is how many elements stay next to each other in a transpose that follows; 0
+    where none does.
     """
 
     window: Window
@@ -296,7 +297,8 @@ class Last(Step):
 class Write(Last):
     """Place a box in the flat destination: extents -> (size,).
 
-    `run` is how many elements stood next to each other in the rest of the plan.
+    `run` is how many elements stayed next to each other in a transpose before; 0 where
+    there was none.
     """
 
     window: Window
