@@ -29,7 +29,8 @@ def main(argv: list[str] | None = None) -> int:
 
     Args:
       argv: the words after `ascjax`; None takes the process's own.
-    Returns: 0 all right, 1 mismatches, 2 bad usage or an unreadable file.
+    Returns: 0 all right, 1 a case failed or is unsupported, 2 bad usage or an
+      unreadable file.
 
     >>> main(["verify", "--no-such-option"])
     2
@@ -39,7 +40,8 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except AscendError as error:
-        print(f"ascjax: {error}", file=sys.stderr)
+        text = str(error).removeprefix("ascjax: ")
+        print(f"ascjax: {text}", file=sys.stderr)
         return 2
     return 0
 
@@ -103,11 +105,18 @@ def verify(
             min=1,
             metavar="N",
             help="Built-in suite: parameter sets of each instruction, product, path "
-            "and type (6).",
+            "and type (6); at least 24 where an instruction has no builder of sets.",
         ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Built-in suite: its seed (0).")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Built-in suite: this instruction only; may be repeated.",
+        ),
     ] = None,
     jit_every: Annotated[
         int | None,
@@ -141,21 +150,28 @@ def verify(
 ) -> None:
     """Check ascjax: its maps against given ones, against the oracle, and as jitted.
 
-    Exit status: 0 all right, 1 mismatches, 2 bad usage or an unreadable file.
+    Exit status: 0 all right, 1 a case failed, or is unsupported without
+    --allow-unsupported, or there was none, 2 bad usage or an unreadable file.
     """
-    if paths and not (cases is None and seed is None):
-        raise typer.BadParameter("--cases and --seed are for the built-in suite.")
+    if paths and not (cases is None and seed is None and not only):
+        said = "--cases, --seed and --only are for the built-in suite."
+        raise typer.BadParameter(said)
     if not paths and jit_every is not None:
         raise typer.BadParameter("--jit-every is for case files.")
     if json_file is not None:
         report.write_json(json_file, None)  # before the work, not after it
+    files = case_files(paths or [])
+    if json_file is not None and json_file.resolve() in [f.resolve() for f in files]:
+        said = f"{json_file} holds cases, which the report would replace."
+        raise typer.BadParameter(said, param_hint="--json")
     out = report.console()
     started = time.perf_counter()
     if paths:
         every = 8 if jit_every is None else jit_every
-        results, extra = _verify_files(paths, every, quiet)
+        results, extra = _verify_files(files, every, quiet)
+        extra = {"files": [str(path) for path in paths], **extra}
     else:
-        results, extra = _verify_suite(cases, seed or 0, quiet)
+        results, extra = _verify_suite(cases, seed or 0, only or [], quiet)
     seconds = time.perf_counter() - started
     options: dict[str, Any] = {
         "seconds": seconds,
@@ -174,7 +190,7 @@ def _verify_files(
     """Every case of the files; all of them are read before the first is checked."""
     from .verify._coverage import coverage
 
-    found = [case for path in case_files(paths) for case in read_cases(path)]
+    found = [case for path in paths for case in read_cases(path)]
     results: list[Result] = []
     met: collections.Counter[str] = collections.Counter()
     with report.progress("cases", show=not quiet) as advance:
@@ -189,18 +205,21 @@ def _verify_files(
         for step in case.steps
         if result.status in ("ok", "mismatch")
     )
-    return results, {"files": [str(path) for path in paths], "coverage": covered}
+    return results, {"coverage": covered}
 
 
 def _verify_suite(
-    cases: int | None, seed: int, quiet: bool
+    cases: int | None, seed: int, only: list[str], quiet: bool
 ) -> tuple[list[Result], dict[str, Any]]:
+    from .verify._names import matching, resolve
     from .verify._suite import DEFAULT_CASES, run_suite
 
     cases = cases or DEFAULT_CASES
+    # a name of none is refused as `show` refuses it, one of several means all of them
+    names = [k for name in only for k in matching(name) or [resolve(name).instruction]]
     with report.progress("parameter sets", show=not quiet) as advance:
-        results, extra = run_suite(cases, seed, progress=advance)
-    return results, {"cases": cases, "seed": seed, **extra}
+        results, extra = run_suite(cases, seed, only=names, progress=advance)
+    return results, {"cases": cases, "seed": seed, "only": names, **extra}
 
 
 @app.command("list")
@@ -212,15 +231,30 @@ def list_() -> None:
 
 
 @app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],  # the help tells the instruction's fields too
+    }
 )
 def show(
     context: typer.Context,
     instruction: Annotated[
-        str, typer.Argument(help="Its name, as `ascjax list` has it.")
-    ],
+        str | None,
+        typer.Argument(
+            help="Its name, as `ascjax list` has it, or the C struct's.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show an instruction with its numbers put in: --field value ... [--why CELL]."""
     from .show import show_command
 
-    show_command(report.console(), instruction, context.args)
+    if instruction is None:
+        said = "Name one: `ascjax list` has them."
+        raise typer.BadParameter(said, param_hint="INSTRUCTION")
+    words = [instruction, *context.args]
+    helped = words[0] in ("-h", "--help")
+    name = next((w for w in words if not w.startswith("-")), None) if helped else None
+    words = ["--help"] if helped else words[1:]
+    show_command(report.console(), name if helped else instruction, words)

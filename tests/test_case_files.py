@@ -9,6 +9,7 @@ import pytest
 from case_file_helpers import GOLDEN, scenario_of_one_fractal, write
 
 from ascjax.verify import CaseFileError, Scenario, case_files, check_case, read_cases
+from ascjax.verify._names import LACKING
 
 CASE = {
     "id": "one",
@@ -149,6 +150,101 @@ BROKEN = {
         "l1_to_l0[0] of a of tiny must",
     ),
 }
+
+
+SLIPS = {
+    "close": ({**CASE, "src_ofset": 9}, "src_ofset of one", "Write src_offset, or"),
+    "spelling": ({**CASE, "srcOffset": 9}, "srcOffset of one", "Write src_offset, or"),
+    "overlap": ({**CASE, "overlaps": "last"}, "overlaps of one", "Write overlap, or"),
+    "size": ({**CASE, "buffer_size": 9}, "buffer_size of one", "Write src_size or dst"),
+    "length": (
+        {**CASE, "dst_len": 9},
+        "dst_len of one",
+        "got a name like a size or an",
+    ),
+    "config": (
+        {**CASE, "instruction": "nddma", "config": {"isNearest": True}},
+        "config of one must stand in fields, got it beside",
+        "Move it into fields",
+    ),
+    "field": (
+        {**CASE, "repeat_times": 2},
+        "repeat_times of one must stand in fields",
+        "",
+    ),
+    "offset": (
+        {**without("fields"), "calls": [{"fields": {}}], "dst_offset": 4},
+        "dst_offset of one must stand in each call",
+        "",
+    ),
+    "call": (
+        {**without("fields"), "calls": [{"fields": {}, "dstoffset": 4}]},
+        "dstoffset of calls[0] of one",
+        "Write dst_offset, or",
+    ),
+    "in call": (
+        {**without("fields"), "calls": [{"fields": {}, "overlap": "last"}]},
+        "overlap of calls[0] of one must stand in the case",
+        "",
+    ),
+    "scenario": (
+        {**scenario_of_one_fractal(), "dtypes": 1},
+        "dtypes of tiny",
+        "dtype,",
+    ),
+    "operand": (scenario_of_one_fractal(l0_outr="row"), "l0_outr of a of", "l0_outer,"),
+}
+
+
+@pytest.mark.parametrize("case, where, fix", SLIPS.values(), ids=SLIPS.keys())
+def test_a_member_that_looks_like_a_slip_is_refused(tmp_path, case, where, fix):
+    with pytest.raises(CaseFileError) as caught:
+        read_cases(write(tmp_path, [case]))
+    assert where in str(caught.value) and fix in str(caught.value)
+
+
+def test_other_members_are_comments(tmp_path):
+    notes = {"note": "x", "where": "y", "src_layout": "NZ", "_x": 1, "kernel": "k"}
+    (case,) = read_cases(write(tmp_path, [{**CASE, **notes}]))
+    assert case.steps[0].fields == CASE["fields"]
+
+
+@pytest.mark.parametrize(
+    "name, fix",
+    [
+        ("laod2d", "Did you mean load2d or load2dv2?"),
+        ("LoadData2DParams", "Did you mean load2d?"),
+        ("NZ2ND", "Did you mean nz2nd?"),
+        ("nd2zn", "Did you mean nd2nz"),
+        ("conv", "See `ascjax list`"),
+    ],
+)
+def test_an_instruction_that_nobody_has_is_refused(tmp_path, name, fix):
+    for case in (
+        {**CASE, "instruction": name},
+        {**without("fields"), "calls": [{"fields": {}, "instruction": name}]},
+        scenario_of_one_fractal(gm_to_l1=[{"fields": {}, "instruction": name}]),
+    ):
+        with pytest.raises(CaseFileError, match=r"instruction of .* must be one") as e:
+            read_cases(write(tmp_path, [case]))
+        assert fix in str(e.value)
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_an_instruction_that_ascjax_lacks_is_unsupported(tmp_path, name):
+    (case,) = read_cases(write(tmp_path, [{**CASE, "instruction": name}]))
+    assert check_case(case).status == "unsupported"
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_an_unknown_name_in_the_config_is_refused_as_one_beside_it(tmp_path, inside):
+    lists = {"loopSrcStride": [1], "loopDstStride": [1], "loopSize": [4]}
+    slip = {"isNearest": True}
+    fields = {**lists, **({"config": slip} if inside else slip)}
+    site = {"instruction": "nddma", "product": "atlas_350", "path": "GM->VECIN"}
+    (case,) = read_cases(write(tmp_path, [{**CASE, **site, "fields": fields}]))
+    result = check_case(case)
+    assert result.status == "error" and "isNearest" in result.message
 
 
 @pytest.mark.parametrize("data, text", BROKEN.values(), ids=BROKEN.keys())

@@ -387,13 +387,19 @@ def test_show_passes_on_what_its_instruction_knows(monkeypatch):
 
 
 def test_no_paths_run_the_built_in_suite(capsys, monkeypatch):
-    def run_suite(cases, seed, *, progress):
+    asked = []
+
+    def run_suite(cases, seed, *, only, progress):
         progress(1, 1)
+        asked.append((cases, seed, only))
         result = Result("x", "load2d", "ok", 5, compared=("oracle", "interpreter"))
-        return [result], {"asked": (cases, seed)}
+        return [result], {}
 
     monkeypatch.setattr(_suite, "run_suite", run_suite)
     assert run() == run("--cases", 2, "--seed", 7) == 0
+    assert run("--only", "NZ2ND", "--only", "LoadDataWithTranspose") == 0
+    names = ["nz2nd", "ldwt_v1", "ldwt_v2"]
+    assert asked == [(6, 0, []), (2, 7, []), (6, 0, names)]
     assert "1 against the oracle, 1 through the interpreter;" in capsys.readouterr().out
     run_bad = lambda *_, **__: ([], {})  # noqa: E731
     monkeypatch.setattr(_suite, "run_suite", run_bad)
@@ -416,6 +422,9 @@ BAD = {
     "number": (["verify", "--cases", "many"], "Invalid value for '--cases'"),
     "none": (["verify", "--cases", "0"], "Invalid value for '--cases'"),
     "suite": (["verify", "x.json", "--seed", "1"], "are for the built-in suite"),
+    "only": (["verify", "x.json", "--only", "nddma"], "are for the built-in suite"),
+    "name": (["verify", "--only", "nz2md"], "ascjax: instruction must be one that"),
+    "show": (["show"], "Name one: `ascjax list` has them"),
     "files": (["verify", "--jit-every", "1"], "--jit-every is for case files"),
     "missing": (["verify", "x.json"], "ascjax: x.json: the file must be readable"),
     "report": (["verify", str(GOLDEN), "--json", "/"], "--json / must be writable"),
@@ -451,6 +460,66 @@ def test_an_unreadable_file_is_status_2_before_anything_runs(
     out = capsys.readouterr()
     assert text in out.err and out.out == ""
     assert out.err.startswith("ascjax: ") and len(out.err.splitlines()) == 1
+
+
+def test_a_report_among_case_files_is_no_case_file(tmp_path, capsys):
+    write(tmp_path, *golden("load2d", pick=slice(2)))
+    report = tmp_path / "report.json"
+    for _ in range(2):  # there is none at first, then there is one
+        assert run(tmp_path, "--json", report, "--jit-every", 0) == 0
+        assert json.loads(report.read_text())["counts"]["passed"] == 2
+    assert run(report) == 2
+    assert "must hold a list of cases" in capsys.readouterr().err
+
+
+def test_a_report_does_not_replace_a_case_file(tmp_path, capsys):
+    file = write(tmp_path, *golden("load2d", pick=slice(2)))
+    before = file.read_text()
+    assert run(tmp_path, "--json", file) == run(file, "--json", file) == 2
+    assert "holds cases, which the report would replace" in capsys.readouterr().err
+    assert file.read_text() == before
+
+
+def test_a_report_that_is_not_written_leaves_no_file(tmp_path):
+    assert run(tmp_path / "none.json", "--json", tmp_path / "report.json") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_docs_and_the_help_name_the_report_s_members_and_exit_statuses(
+    tmp_path, capsys
+):
+    docs = (Path(__file__).parents[1] / "docs" / "case-files.md").read_text()
+    file = write(tmp_path, *golden("load2d", pick=slice(1)))
+    report = tmp_path / "report.out"
+    assert run(file, "--json", report, "--jit-every", 0) == 0
+    for member in json.loads(report.read_text()):
+        assert f"| `{member}` |" in docs, member
+    capsys.readouterr()
+    assert run("-h") == 0
+    told = (
+        "Exit status: 0 all right, 1 a case failed, or is unsupported without "
+        "--allow-unsupported, or there was none, 2 bad usage or an unreadable file."
+    )
+    for text in (docs.replace("`", ""), capsys.readouterr().out):
+        assert told in " ".join(text.split())
+
+
+def test_an_error_in_ascjax_s_own_name_has_it_once(capsys):
+    assert main(["show", "laod2d", "--repeat-times", "1"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("ascjax: instruction must be one that ascjax has")
+    assert "Did you mean load2d" in said
+
+
+def test_the_help_of_show_lists_options_and_fields(capsys):
+    for words in (["--help"], ["-h"]):
+        assert main(["show", *words]) == 0
+        out = capsys.readouterr().out
+        assert "Usage: ascjax show INSTRUCTION" in out and "--why CELL" in out
+    for words in (["NZ2ND", "--help"], ["-h", "nz2nd"], ["nz2nd", "--n-value", "-h"]):
+        assert main(["show", *words]) == 0
+        out = capsys.readouterr().out
+        assert "--src-n-stride" in out and "[0, 4096]" in out and "--overlap" in out
 
 
 def test_the_module_runs_and_the_package_imports_neither_typer_nor_rich():

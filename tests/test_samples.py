@@ -13,7 +13,7 @@ from ascjax.instr import REGISTRY, Params, Site, integer
 from ascjax.verify._choices import lattice
 from ascjax.verify._coverage import coverage
 from ascjax.verify._samples import BUILDERS, sample
-from ascjax.verify._suite import combinations
+from ascjax.verify._suite import _sets, combinations
 
 SITES = combinations()
 
@@ -147,3 +147,92 @@ def test_an_instruction_without_legal_values_says_so(shuffle, monkeypatch):
     monkeypatch.setattr(shuffle, "rules", never)
     with pytest.raises(asc.ParamError, match="have legal values among small ones"):
         sample("shuffle", SITE, seeded(0))
+
+
+@pytest.fixture
+def with_an_oracle(shuffle):
+    @oracle.instruction("shuffle")
+    def rule(fields, bits):
+        i = np.arange(fields["count"])
+        yield i, i
+
+    yield shuffle
+    del oracle.INSTRUCTIONS["shuffle"]
+
+
+def refused_beside(made):
+    """The class of error that the engine has for a sample."""
+    with pytest.raises(asc.AscendError) as caught:
+        check_legal("shuffle", SITE, made)
+    return caught.type
+
+
+def test_what_the_engine_alone_refuses_is_not_skipped(with_an_oracle, monkeypatch):
+    check_legal("shuffle", SITE, sample("shuffle", SITE, seeded(0)))
+    for start, stride, error in (
+        ((5, 0), 1, asc.BoundsError),
+        ((-1, 0), 1, asc.BoundsError),
+        ((0, 90), 1, asc.BoundsError),
+        ((0, 0), 0, asc.OverlapError),
+    ):
+        monkeypatch.setattr(
+            with_an_oracle,
+            "nest",
+            lambda self, site, a=start, b=stride: asc.LoopNest.strided(
+                *a, ("i", self.count, 1, b)
+            ),
+        )
+        made = [sample("shuffle", SITE, seeded(k)) for k in range(20)]
+        assert error in map(refused_beside, (m for m in made if m.src_size < 6))
+
+
+def test_what_both_refuse_is_skipped(with_an_oracle, monkeypatch):
+    """Above 4 elements, both write one element twice."""
+
+    def rule(fields, bits):
+        i = np.arange(fields["count"])
+        yield i * (fields["count"] <= 4), i
+
+    def nest(self, site):
+        return asc.LoopNest.strided(0, 0, ("i", self.count, 1, int(self.count <= 4)))
+
+    monkeypatch.setitem(oracle.INSTRUCTIONS, "shuffle", rule)
+    monkeypatch.setattr(with_an_oracle, "nest", nest)
+    made = [sample("shuffle", SITE, seeded(k)).params for k in range(30)]
+    assert {p.count for p in made} == {2, 4}  # pyright: ignore
+
+
+def test_an_overlap_rule_of_its_own_is_a_rule(with_an_oracle, monkeypatch):
+    def check(self, site, nest):
+        if self.count > 4:
+            raise asc.OverlapError("shuffle", "dst", "be short", self.count, "Cut it.")
+        Params.check_overlap(self, site, nest)
+
+    monkeypatch.setattr(with_an_oracle, "check_overlap", check)
+    made = [sample("shuffle", SITE, seeded(k)).params for k in range(30)]
+    assert {p.count for p in made} == {2, 4}  # pyright: ignore
+
+
+def test_nops_are_left_out_where_they_are_not_wanted(with_an_oracle, monkeypatch):
+    def rule(fields, bits):
+        i = np.arange(2 * (fields["count"] <= 2))
+        yield i, i
+
+    monkeypatch.setitem(oracle.INSTRUCTIONS, "shuffle", rule)
+    monkeypatch.setattr(
+        with_an_oracle,
+        "nest",
+        lambda self, site: asc.LoopNest.strided(
+            0, 0, ("i", 2 * (self.count <= 2), 1, 1)
+        ),
+    )
+    for nop, counts in ((False, {2}), (True, {2, 4, 6, 8})):
+        made = [sample("shuffle", SITE, seeded(k), nop=nop).params for k in range(30)]
+        assert {p.count for p in made} == counts  # pyright: ignore
+
+
+@pytest.mark.parametrize("cases", [1, 6, 24, 27, 34, 100])
+def test_enough_sets_are_no_nops(cases):
+    sets = _sets("made up", cases)
+    assert sets >= 24 and sets - sets // 8 >= cases
+    assert _sets("load2d", cases) == cases

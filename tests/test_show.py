@@ -1,6 +1,7 @@
 """`ascjax list` and `ascjax show`: what they print, and what they refuse."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -8,15 +9,19 @@ from cases import CASES
 from rich.console import Console
 
 import ascjax as asc
-from ascjax.instr import REGISTRY, Params
+from ascjax.instr import REGISTRY, Params, integer
 from ascjax.show import list_command, show_command
+from ascjax.show._map import ROWS as MOST
+from ascjax.show._words import OPTIONS
+from ascjax.verify import Case, Step, check_case
 from ascjax.verify._coverage import coverage
+from ascjax.verify._names import matching
 from ascjax.verify._why import origin, reader, writer
 
 
 def shown(*words):
     out = io.StringIO()
-    show_command(Console(file=out, width=100), words[0], words[1:])
+    show_command(Console(file=out, width=120), words[0], words[1:])
     return out.getvalue()
 
 
@@ -139,7 +144,46 @@ def test_why_tells_the_story_of_one_element(words, expected):
         (["load2d", "--repeat-times", "256"], r"repeat_times must be in \[0, 255\]"),
         (["load2d", "--if-transpose", "maybe"], "--if-transpose must be true or false"),
         (["nddma", "--loop-size", "1;2"], "integers with commas"),
-        (["nddma", "--loop-size", "1,2"], "missing .*loopDstStride"),
+        (
+            ["nddma", "--loop-size", "1,2"],
+            "--loop-src-stride, --loop-dst-stride must be given, got only --loop-size",
+        ),
+        (
+            [
+                "load2d",
+                "--repeat-times",
+                "3",
+                "--src-stride",
+                "2",
+                "--addr-mode",
+                "1",
+                "--start-index",
+                "1",
+                "--src-offset",
+                "256",
+            ],
+            "src must be read from its element 0 on, got a read of element -512",
+        ),
+        (
+            ["load2dv2", "--m-step", "1", "--k-step", "2", "--src-stride", "-3"],
+            "src must be read from its element 0 on, got a read of element -768",
+        ),
+        (
+            ["load2d", "--repeat-times", "1", "--why", "0.16.0"],
+            r"row < 16 and column <",
+        ),
+        (
+            ["load2d", "--repeat-times", "1", "--why", "1.0.0"],
+            r"in \[0, 256\), or frac",
+        ),
+        ([*ROWS, "--why", "0.1.2"], r"be a destination element, in \[0, 36\), got"),
+        (
+            ["load2d", "--repeat-times", "1", "--from", "1.0"],
+            r"fractal.row, up to 0.15",
+        ),
+        ([*ROWS, "--from", "40"], r"the first row to print, an element in \[0, 36\)"),
+        ([*ROWS, "--rows", "0"], "--rows must be at least 1"),
+        (["LoadDataWithTranspose"], r"which is ldwt_v1 \(.*\) and ldwt_v2 \("),
         ([*PADDING, "--constant-value", "x"], "--constant-value must be a number"),
         (
             [*PADDING, "--why", "64"],
@@ -157,6 +201,90 @@ def test_why_tells_the_story_of_one_element(words, expected):
 def test_bad_input_is_refused_in_words(words, text):
     with pytest.raises(asc.AscendError, match=text):
         shown(*words)
+
+
+@pytest.mark.parametrize(
+    "name", ["load2d", "Load2D", "LoadData2DParams", "loaddata2dparams"]
+)
+def test_an_instruction_is_found_by_its_other_names(name):
+    assert shown(name, "--repeat-times", "1").startswith("load2d on half")
+
+
+def test_every_struct_and_every_document_of_one_instruction_is_known():
+    for name, cls in REGISTRY.items():
+        assert matching(cls.__name__) == matching(name.upper()) == [name]
+    assert matching("NDDMA") == ["nddma"]
+    assert matching("LoadDataWithTranspose") == ["ldwt_v1", "ldwt_v2"]
+    assert matching("Load3D") == []
+
+
+def test_without_fields_they_are_listed_with_ranges_and_units():
+    text = shown("nz2nd")
+    assert re.search(r"--n-value +\[1, 8192\] +rows", text)
+    assert "also 0 where --nd-num" in text and "formula" not in text
+    assert re.search(r"--sid +an integer +ignored", shown("load2d"))
+    text = shown("load2d", "--dtype", "half")
+    assert "--repeat-times  [0, 255]" in text and "nothing moves" in text
+    assert re.search(r"--loop-size +\[0, 1048575\] each, as 1,8 +elem", shown("nddma"))
+
+
+def test_every_option_works_and_is_in_the_help():
+    text = shown(None)
+    for option in OPTIONS:
+        assert f"{option.dashed} {option.metavar} " in text
+    assert "40" in next(o.help for o in OPTIONS if o.name == "rows") and MOST == 40
+
+
+def test_a_type_that_is_not_given_is_said_to_be_half():
+    assert "on half (dtype not given: half)" in shown(*ROWS)
+    assert "not given" not in shown(*ROWS, "--dtype", "half")
+
+
+def test_a_cell_may_be_given_by_fractal_row_and_column():
+    words = ["load2d", "--repeat-times", "2", "--src-stride", "1"]
+    assert shown(*words, "--why", "1.2.12") == shown(*words, "--why", "300")
+
+
+def test_rows_and_from_choose_the_part_of_the_map():
+    words = ["load2d", "--repeat-times", "9", "--src-stride", "1"]
+    text = shown(*words, "--rows", "3", "--from", "2.15")
+    assert list(map_of(text)) == ["2.15", "3.0", "3.1"]
+    assert "… 94 more: --from 3.2, or --rows N" in text
+    assert list(map_of(shown(*words, "--from", "8"))) == [f"8.{k}" for k in range(16)]
+    assert len(map_of(shown(*words, "--rows", "200"))) == 144
+    assert list(map_of(shown(*ROWS, "--from", "21"))) == ["20"]
+
+
+def test_a_class_without_a_nest_is_said_in_one_line():
+    class Bare(Params):
+        instruction, op, source = "bare", "load_data", "nowhere"
+        support = {"atlas_a2": {"A1->A2": "half"}}
+        count: int = integer(0, 9, "elements")
+
+    try:
+        with pytest.raises(asc.SupportError, match="bare: nest must be a method of Ba"):
+            shown("bare", "--count", "1")
+        step = Step("bare", {"count": 1})
+        case = Case("x", "", (step,), None, None, "half", 9, 9)
+        result = check_case(case)
+    finally:
+        del REGISTRY["bare"]
+    assert result.status == "error" and "nest must be a method" in result.message
+
+
+def test_a_field_may_have_an_option_s_name():
+    class Wide(Params):
+        instruction, op, source = "wide", "data_copy", "nowhere"
+        support = {"atlas_a2": {"GM->VECIN": "half"}}
+        rows: int = integer(0, 9, "rows")
+
+        def nest(self, site):
+            return asc.LoopNest.strided(0, 0, ("r", self.rows, 1, 1))
+
+    try:
+        assert "dst 7 elements" in shown("wide", "--rows", "7")
+    finally:
+        del REGISTRY["wide"]
 
 
 @pytest.mark.parametrize("name", [n for n, c in CASES.items() if len(c.calls) == 1])

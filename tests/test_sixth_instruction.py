@@ -1,9 +1,12 @@
 """A stranger's instruction, in one short file, works everywhere that ours do."""
 
 import contextlib
+import dataclasses
 import doctest
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import equinox as eqx
@@ -190,8 +193,67 @@ def test_the_suite_samples_it(sixth):
     among = [one for one in combinations() if one[0] == "mirror"]
     assert len(among) == 6
     results, numbers = run_checks(draw(among, 3, 0))
-    assert [result.status for result in results] == ["ok"] * 18
-    assert numbers["own_jit"] == 6 and "mirror" in numbers["coverage"]
+    assert [result.status for result in results] == ["ok"] * 6 * 24
+    assert numbers["own_jit"] == 6
+    assert numbers["coverage"]["mirror"]["kinds"]["nop"] <= 6 * 3
+
+
+WRONG = {
+    "source start": lambda n, c0: dataclasses.replace(n, src_start=n.src_start + c0),
+    "before source": lambda n, c0: dataclasses.replace(n, src_start=-c0),
+    "gap as stride": lambda n, c0: with_loop(n, dst_stride=n.loops[0].dst_stride - c0),
+    "too many": lambda n, c0: with_loop(n, extent=n.loops[0].extent + 1),
+    "too few": lambda n, c0: with_loop(n, extent=max(0, n.loops[0].extent - 1)),
+    "always a NOP": lambda n, c0: asc.LoopNest.nop(),
+}
+
+
+def with_loop(nest, **changes):
+    """The nest with its outermost loop changed."""
+    first = dataclasses.replace(nest.loops[0], **changes)
+    return dataclasses.replace(nest, loops=(first, *nest.loops[1:]))
+
+
+@pytest.mark.parametrize("change", WRONG.values(), ids=WRONG.keys())
+def test_the_suite_fails_a_wrong_nest(sixth, monkeypatch, change):
+    """Also where the engine leaves the buffers that the oracle fits, or overlaps."""
+    right = sixth.MirrorParams.nest
+    monkeypatch.setattr(
+        sixth.MirrorParams,
+        "nest",
+        lambda self, site: change(right(self, site), site.type.c0),
+    )
+    among = [one for one in combinations() if one[0] == "mirror"][:1]
+    results, _ = run_checks(draw(among, 6, 0))
+    failed = [result for result in results if result.failed]
+    assert len(results) == 24 and len(failed) >= 16
+
+
+def test_the_suite_fails_an_oracle_that_overlaps(sixth, monkeypatch):
+    def twice(fields, bits):
+        for to, at in sixth.mirror(fields, bits):
+            yield to * 0, at
+
+    monkeypatch.setitem(oracle.INSTRUCTIONS, "mirror", twice)
+    among = [one for one in combinations() if one[0] == "mirror"][:1]
+    results, _ = run_checks(draw(among, 6, 0))
+    assert sum(result.failed for result in results) >= 21
+
+
+def test_a_wrong_nest_is_status_1_from_the_command_line(tmp_path):
+    text = FILE.read_text()
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text(text.replace("last * c0,  # where", "(last + 1) * c0,  # where"))
+    assert wrong.read_text() != text
+    status = {}
+    for file in (FILE, wrong):
+        words = ["--with", str(file), "verify", "--only", "mirror", "--quiet"]
+        run = [sys.executable, "-m", "ascjax", *words]
+        status[file] = subprocess.run(run, capture_output=True, text=True)
+    assert status[FILE].returncode == 0 and status[wrong].returncode == 1
+    assert "the oracle accepts it, the engine refuses: mirror: src must hold" in (
+        status[wrong].stdout
+    )
 
 
 def test_list_and_show_have_it(sixth, capsys):

@@ -56,6 +56,13 @@ def test_the_suite_passes_and_counts(monkeypatch):
     assert all({"oracle", "interpreter"} <= {*r.compared} for r in drawn[18:])
 
 
+def test_only_limits_sets_and_documents():
+    results, numbers = run_suite(1, 0, only=["nz2nd"])
+    assert {result.instruction for result in results} == {"nz2nd"}
+    sites = [one for one in combinations() if one[0] == "nz2nd"]
+    assert numbers["sets"] == len(sites) and numbers["documents"] == 3
+
+
 def test_by_default_it_runs_over_2000_sets_and_400_ops():
     among = combinations()
     assert len(among) * _suite.DEFAULT_CASES >= 2000

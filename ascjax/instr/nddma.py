@@ -281,7 +281,8 @@ class NdDmaParams(Params):
         missing = {"loopSrcStride", "loopDstStride", "loopSize"} - given.keys()
         if unknown or missing:
             names = ", ".join((*info_names, "constantValue", "config"))
-            got = f"unknown {sorted(unknown)}, missing {sorted(missing)}"
+            told = (("unknown", unknown), ("missing", missing))
+            got = "; ".join(f"{k} {', '.join(sorted(v))}" for k, v in told if v)
             rule = f"be among {names}, the first three always there"
             fix = "Use the C structs' names."
             raise ParamError(_WHO, "fields", rule, got, fix, cls.source)

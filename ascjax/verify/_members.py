@@ -72,9 +72,9 @@ def of_call(instruction: str) -> Members:
 
 
 SCENARIO = Members(("id", "product", "dtype", "m", "n", "k", "a", "b"))
+_L0 = ("l0_shape", "l0_fractal", "l0_outer")
 OPERAND = Members(
-    ("gm_shape", "transpose", "l0_shape", "l0_fractal", "l0_outer")
-    + ("gm_to_l1", "l1_to_l0"),
+    ("gm_shape", "transpose", "gm_to_l1", "l1_to_l0", *_L0),
     ("l1_shape", "l1_format", "l0_matrix"),
 )
 

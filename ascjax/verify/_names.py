@@ -42,7 +42,7 @@ def resolve(name: str) -> type[Params]:
         return REGISTRY[found[0]]
     if found:
         each = [f"{key} ({REGISTRY[key].__name__})" for key in found]
-        got, rule = f"{name!r}, which is {' and '.join(each)}", "be one"
+        got, rule = f"{name!r}, which is {' and '.join(each)}", "name one only"
         raise SupportError("ascjax", "instruction", rule, got, "Name one of these.")
     rule = f"be one that ascjax has ({', '.join(REGISTRY)})"
     raise SupportError("ascjax", "instruction", rule, repr(name), advice(name))
@@ -71,7 +71,7 @@ def advice(name: str) -> str:
     close = difflib.get_close_matches(plain(name), known, n=1)
     meant = known[close[0]] if close else []
     if not meant:
-        return "It may come in a later release."
+        return "See `ascjax list`; others may come in a later release."
     return f"Did you mean {' or '.join(dict.fromkeys(meant))}?"
 
 
@@ -79,7 +79,11 @@ def _names(key: str) -> tuple[set[str], ...]:
     """Every spelling of one instruction, plain, its own before those it may share."""
     cls = REGISTRY[key]
     struct, document = plain(cls.__name__), plain(cls.source.partition(",")[0])
-    return {plain(key)}, {struct, struct.replace("params", "")}, {document, plain(cls.op)}
+    return (
+        {plain(key)},
+        {struct, struct.replace("params", "")},
+        {document, plain(cls.op)},
+    )
 
 
 def _rank(key: str, spelt: str) -> int:

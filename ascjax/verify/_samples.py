@@ -162,9 +162,7 @@ def _alignment(position: str, site: Site, destination: bool) -> int:
     return (_FRACTAL_BYTES if l0 else _BLOCK_BYTES) * 8 // site.type.bits
 
 
-def _buffers(
-    params: Params, site: Site, draw: Draw, needed: tuple[int, int]
-) -> Sample:
+def _buffers(params: Params, site: Site, draw: Draw, needed: tuple[int, int]) -> Sample:
     """Offsets and sizes: exactly what is needed, or more."""
     src, dst = (site.path or "GM->GM").split("->")
     src_offset = draw(0, 3) // 2 * draw(1, 9) * _alignment(src, site, False)
@@ -196,13 +194,11 @@ def _needed(params: Params, site: Site) -> tuple[int, int]:
 
 
 def _writes(params: Params, site: Site) -> tuple[np.ndarray, np.ndarray]:
-    """Destination and source index of each write of the oracle; no source of padding."""
+    """Each write of the oracle: destination, and source where it is no padding."""
     fields = defaultdict(int, params.to_fields())
     batches = oracle.INSTRUCTIONS[params.instruction](fields, site.type.bits)
     none = np.zeros(0, np.int64)
-    to, at = (
-        np.concatenate(side) for side in zip((none, none), *batches, strict=True)
-    )
+    to, at = (np.concatenate(side) for side in zip((none, none), *batches, strict=True))
     return to, at[at != oracle.FILL]
 
 

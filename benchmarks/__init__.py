@@ -1,0 +1,1 @@
+"""Benchmarks of ascjax; `README.md` names each script and how to run it."""
