@@ -11,7 +11,7 @@ HALF = jnp.zeros(256, "float16")
 ONE = asc.LoadData2DParams(0, 1)
 
 
-def refused(kind, text, run, *args, **options):
+def check_refused(kind, text, run, *args, **options):
     """`run` raises just `kind`, its text starting with `text`, and says what to do."""
     with pytest.raises(asc.AscendError, match=re.escape(text)) as caught:
         run(*args, **options)

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from refusals import info, move, refused
+from refusals import check_refused, info, move
 
 import ascjax as asc
 
@@ -88,7 +88,7 @@ def test_a_field_has_its_range_and_unit(cls, source, field, low, high, unit):
     for value in (low, high):
         assert getattr(cls(**{**base, field: value}), field) == value
     for value in (low - 1, high + 1):
-        error = refused(
+        error = check_refused(
             asc.ParamError,
             f"{cls.instruction}: {field} must be in [{low}, {high}] ({unit}), got "
             f"{value}. ",
@@ -107,7 +107,7 @@ def test_every_field_is_in_the_table_of_ranges():
 @pytest.mark.parametrize("cls, source, field, low, high, unit", FIELDS)
 @pytest.mark.parametrize("value", [1.0, "1", None, [1], np.float32(1)], ids=repr)
 def test_a_field_takes_integers_only(cls, source, field, low, high, unit, value):
-    refused(
+    check_refused(
         asc.ParamError,
         f"{cls.instruction}: {field} must be in [{low}, {high}] ({unit}), got "
         f"{value!r}. Pass an integer. [{source}]",
@@ -119,7 +119,7 @@ def test_a_field_takes_integers_only(cls, source, field, low, high, unit, value)
 @pytest.mark.parametrize("cls", [asc.LoadData2DParams, asc.LoadData2DParamsV2])
 def test_sid_is_ignored_but_an_integer(cls):
     assert cls(sid=-(10**12)) == cls(sid=-(10**12))
-    refused(
+    check_refused(
         asc.ParamError,
         f"{cls.instruction}: sid must be an integer, got 0.5",
         cls,
@@ -154,13 +154,13 @@ def test_a_stride_may_be_zero_where_its_count_is_at_most_one(field, count, unit)
         move(params)
         high = 512 if field[0] == "s" else 65535
         for value in (-1, high + 1):
-            refused(
+            check_refused(
                 asc.ParamError,
                 f"nz2nd: {field} must be in [1, {high}] ({unit}), got {value}. ",
                 asc.Nz2NdParamsFull,
                 **{**MATRICES, field: value, count: few},
             )
-    refused(
+    check_refused(
         asc.ParamError,
         f"nz2nd: {field} must be in [1, ",
         asc.Nz2NdParamsFull,
@@ -188,14 +188,14 @@ def test_an_nddma_list_has_its_range_in_every_dimension(field):
     for k, value in ((0, -1), (1, high + 1), (1, 1.5)):
         values = [1, 1]
         values[k] = value
-        error = refused(
+        error = check_refused(
             asc.ParamError,
             f"nddma: {field}[{k}] must be in [0, {high}] ({unit}), got {value}. ",
             asc.NdDmaLoopInfo,
             **{**base, field: values},
         )
         assert error.source == "NDDMA, Table 5"
-    refused(
+    check_refused(
         asc.ParamError,
         f"nddma: {field} must be a list of integers in [0, {high}] ({unit}), got 3. ",
         asc.NdDmaLoopInfo,
@@ -209,7 +209,7 @@ def test_nddma_lists_have_one_length(field, count):
     lists = dict.fromkeys(LISTS, (1, 1)) | {field: (1,) * count}
     first = "loop_src_stride"
     odd, got = ("loop_dst_stride", 2) if field == first else (field, count)
-    refused(
+    check_refused(
         asc.ParamError,
         f"nddma: {odd} must have one value a dimension, 1 to 5 in every list, got "
         f"{got} values where {first} has {len(lists[first])}. ",
@@ -224,7 +224,7 @@ def test_nddma_has_one_to_five_dimensions(count):
         "nddma: loop_src_stride must have one value a dimension, 1 to 5 in every list, "
         f"got {count} values"
     )
-    refused(asc.ParamError, text, asc.NdDmaLoopInfo, *([1] * count,) * 3)
+    check_refused(asc.ParamError, text, asc.NdDmaLoopInfo, *([1] * count,) * 3)
     for dims in (1, 5):
         assert asc.NdDmaLoopInfo(*([1] * dims,) * 3).dim == dims
 
@@ -234,7 +234,7 @@ def test_the_config_s_padding_has_its_range_or_is_unset(field):
     for value in (0, 255, 0xFFFF):
         assert getattr(asc.NdDmaConfig(**{field: value}), field) == value
     for value in (-1, 256, 0xFFFE, 0x10000):
-        refused(
+        check_refused(
             asc.ParamError,
             f"nddma: {field} must be in [0, 255] (padding elements, or 0xFFFF to leave "
             f"it unset), got {value}. ",
@@ -246,7 +246,7 @@ def test_the_config_s_padding_has_its_range_or_is_unset(field):
 @pytest.mark.parametrize("field", ["is_nearest_value_mode", "asc_optimize"])
 @pytest.mark.parametrize("value", [-1, 2, 1.5, "1", None], ids=repr)
 def test_the_config_s_flags_are_flags(field, value):
-    refused(
+    check_refused(
         asc.ParamError,
         f"nddma: {field} must be in [0, 1] (a flag), got {value!r}. ",
         asc.NdDmaConfig,
@@ -260,7 +260,7 @@ def test_nddma_takes_its_own_classes():
         ("loop_info", "NdDmaLoopInfo", ([1],), [1]),
         ("config", "NdDmaConfig", (good, 0, True), True),
     ):
-        refused(
+        check_refused(
             asc.ParamError,
             f"nddma: {field} must be an {kind}, got {got}. Make one with "
             f"asc.{kind}(...). [NDDMA, Table 4]",
@@ -268,7 +268,7 @@ def test_nddma_takes_its_own_classes():
             *args,
         )
     for value in ("1", None, [1], np.zeros(2)):
-        refused(
+        check_refused(
             asc.ParamError,
             f"nddma: constant_value must be a number, known while tracing, got "
             f"{value!r}",
@@ -291,7 +291,7 @@ def test_nddma_takes_its_own_classes():
     ],
 )
 def test_an_nddma_span_stays_below_2_to_the_40(loops, field, span):
-    error = refused(
+    error = check_refused(
         asc.ParamError,
         f"nddma: {field} must span less than 2^40 elements, 1 + sum((n - 1) * stride), "
         f"got a span of {span}. ",
@@ -317,7 +317,7 @@ def test_an_nddma_span_just_below_is_legal(loops):
 def test_64_bits_pad_with_the_constant_0_only(dtype):
     padded = info((2, 1, 1), lp=(1,))
     nearest = asc.NdDmaParams(padded, 0, asc.NdDmaConfig(True))
-    refused(
+    check_refused(
         asc.ParamError,
         "nddma: is_nearest_value_mode must be False for 64-bit types, got True. Pad "
         "with the constant 0. [NDDMA, Table 3]",
@@ -326,7 +326,7 @@ def test_64_bits_pad_with_the_constant_0_only(dtype):
         dtype,
     )
     for value in (1, 0.5, -0.0):
-        refused(
+        check_refused(
             asc.ParamError,
             f"nddma: constant_value must be 0 for 64-bit types, got {value}. ",
             move,
@@ -365,7 +365,7 @@ def test_64_bits_pad_with_the_constant_0_only(dtype):
 def test_the_constant_fits_the_type(dtype, value, rule):
     text = f"nddma: constant_value must {rule}, got {value}. "
     padded = info((2, 1, 1), lp=(1,))
-    error = refused(
+    error = check_refused(
         asc.ParamError, text, move, asc.NdDmaParams(padded, value), dtype, product=3510
     )
     assert error.source == "NDDMA, Table 4"
@@ -377,7 +377,7 @@ def test_the_constant_fits_the_type(dtype, value, rule):
 @pytest.mark.parametrize("dtype", ["int4b_t", "int8_t", "float", "int32_t"])
 def test_load2d_transposes_16_bits_only(dtype):
     bits = asc.ascend_type(dtype).bits
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: if_transpose must be False unless the type is 16 bits wide, got True "
         f"with {dtype} ({bits} bits). Use LoadDataWithTranspose for other widths.",
@@ -391,7 +391,7 @@ def test_load2d_transposes_16_bits_only(dtype):
 def test_there_is_no_transpose_on_the_way_from_gm(path):
     site = path.replace("L1", "A1")
     text = ": if_transpose must be False except on A1->A2 and B1->B2, got True on "
-    refused(
+    check_refused(
         asc.SupportError,
         f"load2d{text}{site}. Load to L1 first",
         move,
@@ -400,7 +400,7 @@ def test_there_is_no_transpose_on_the_way_from_gm(path):
         product="atlas_a2",
     )
     if path.endswith("1"):
-        refused(
+        check_refused(
             asc.SupportError,
             f"load2dv2{text}{site}. ",
             move,
@@ -414,7 +414,7 @@ def test_the_training_product_has_no_destination_gap():
     p = asc.LoadData2DParams(0, 1, 0, 0, 3)
     for repeat_times in (0, 1):
         p = asc.LoadData2DParams(0, repeat_times, 0, 0, 3)
-        refused(
+        check_refused(
             asc.SupportError,
             "load2d: dst_gap must be 0 fractals on atlas_training, which has no gap, "
             "got 3. Set dst_gap=0, or issue one call for each fractal. [Load2D, Table "
@@ -445,7 +445,7 @@ def test_load2dv2_transposes_whole_squares(
     fine = dict(zip(steps, good, strict=True)) | other
     move(asc.LoadData2DParamsV2(**fine, **room), dtype)
     wrong = dict(zip(steps, bad, strict=True)) | other
-    refused(
+    check_refused(
         asc.ParamError,
         f"load2dv2: {field} must be a multiple of {multiple} (units of {unit}) to "
         f"transpose {width}-bit elements, got {wrong[field]}. ",
@@ -460,7 +460,7 @@ def test_load2dv2_transposes_whole_squares(
 @pytest.mark.parametrize("d_value", [1, 15, 17, 8184])
 def test_nz2nd_moves_whole_columns_of_16(nd_num, d_value):
     p = asc.Nz2NdParamsFull(nd_num, 1, d_value, 0, 0, 0, 0)
-    refused(
+    check_refused(
         asc.ParamError,
         f"nz2nd: d_value must be a multiple of 16 (columns), got {d_value}. Round it "
         f"up,"

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from refusals import HALF, ONE, info, move, refused
+from refusals import HALF, ONE, check_refused, info, move
 
 import ascjax as asc
 
@@ -18,7 +18,7 @@ SQUARE = asc.LoadData2dTransposeParams(0, 1)
 
 
 def test_options_take_their_words_only():
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: overlap must be one of 'error', 'last', got 'allow'. ",
         asc.load_data,
@@ -26,7 +26,7 @@ def test_options_take_their_words_only():
         ONE,
         overlap="allow",
     )
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: behaviour must be one of 'documented', got 'built'. ",
         asc.load_data,
@@ -34,7 +34,7 @@ def test_options_take_their_words_only():
         ONE,
         behaviour="built",
     )
-    refused(
+    check_refused(
         asc.SupportError,
         "load2d: behaviour must be 'documented', got 'as_built'. ",
         asc.load_data,
@@ -49,10 +49,10 @@ def test_options_take_their_words_only():
 def test_sizes_and_offsets_are_integers(field, value):
     text = f": {field} must be an integer (elements), got {value!r}. Pass an integer."
     if field != "src_size":
-        refused(
+        check_refused(
             asc.ParamError, f"load2d{text}", asc.load_data, HALF, ONE, **{field: value}
         )
-    refused(asc.ParamError, f"load2d{text}", move, ONE, **{field: value})
+    check_refused(asc.ParamError, f"load2d{text}", move, ONE, **{field: value})
     with pytest.raises(asc.ParamError, match=re.escape(text)):
         asc.nn.LoadData(
             ONE, **{"src_size": 256, "dst_size": 256, "dtype": "half", field: value}
@@ -98,7 +98,7 @@ def test_sizes_are_not_negative(field):
     ],
 )
 def test_a_tracer_gets_an_error_that_names_the_sweep_api(make, field):
-    refused(
+    check_refused(
         asc.ParamError,
         f"{field} must be a Python integer, known while tracing, got a tracer (",
         jax.eval_shape,
@@ -121,7 +121,7 @@ def test_ascend_c_s_order_of_arguments_is_explained():
             ((HALF, HALF, ONE), "arguments in Ascend C's order (dst, src, params)"),
             ((ONE, HALF), "params first"),
         ):
-            refused(
+            check_refused(
                 asc.ParamError,
                 f"{op}: params must be the second argument, after src, got {got}. "
                 f"Write asc.{op}(src, params, dst=dst).",
@@ -150,9 +150,9 @@ def test_an_op_takes_its_own_params():
             f"{op}: params must be {takes[op]}, got {type(other).__name__}. Call "
             f"asc.{other.op} for it."
         )
-        refused(asc.ParamError, text, getattr(asc, op), HALF, other)
-        refused(asc.ParamError, text, module, other, dtype="half", src_size=256)
-        refused(
+        check_refused(asc.ParamError, text, getattr(asc, op), HALF, other)
+        check_refused(asc.ParamError, text, module, other, dtype="half", src_size=256)
+        check_refused(
             asc.ParamError,
             f"{op}: params must be {takes[op]}, got dict. Make one of these first, "
             "with its fields.",
@@ -176,9 +176,11 @@ def test_an_op_takes_its_own_params():
 )
 def test_an_operand_is_an_array_with_a_flat_axis(src, got):
     rule = "must be an array whose last axis is the flat buffer"
-    refused(asc.ParamError, f"load2d: src {rule}, got {got}. ", asc.load_data, src, ONE)
+    check_refused(
+        asc.ParamError, f"load2d: src {rule}, got {got}. ", asc.load_data, src, ONE
+    )
     if src is not None:
-        refused(
+        check_refused(
             asc.ParamError,
             f"load2d: dst {rule}, got {got}. ",
             asc.load_data,
@@ -189,7 +191,7 @@ def test_an_operand_is_an_array_with_a_flat_axis(src, got):
 
 
 def test_both_operands_have_one_type():
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: dst must have the type of src, float16, got float32. Convert one of "
         "them: a move does not convert.",
@@ -201,7 +203,7 @@ def test_both_operands_have_one_type():
 
 
 def test_dst_size_agrees_with_dst():
-    refused(
+    check_refused(
         asc.BoundsError,
         "load2d: dst_size must be the size of dst, 256 elements, where dst is given, "
         "got 512. Leave dst_size out.",
@@ -218,7 +220,7 @@ def test_dst_size_agrees_with_dst():
     "dtype", ["fp7", "", float, int, bool, complex, [1], 16, np.dtype("O")], ids=repr
 )
 def test_a_type_is_one_of_the_table(dtype):
-    refused(
+    check_refused(
         asc.ParamError,
         f"load2d: dtype must name an Ascend C type, got {dtype!r}. Use one of bool, "
         "int8_t, ",
@@ -249,7 +251,7 @@ def test_a_type_is_one_of_the_table(dtype):
     ],
 )
 def test_a_type_fits_the_array(dtype, held, other):
-    refused(
+    check_refused(
         asc.ParamError,
         f"load2d: dtype must fit the array: {dtype} is held by an array of {held}, got "
         f"an array of {other}. ",
@@ -262,7 +264,7 @@ def test_a_type_fits_the_array(dtype, held, other):
 
 @pytest.mark.parametrize("held", ["uint4", "int2", "float8_e4m3b11fnuz"])
 def test_an_array_that_does_not_tell_its_type_needs_one(held):
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: dtype must tell the Ascend type where the array's own type does not, "
         f"got an array of {held} and dtype=None. ",
@@ -280,7 +282,7 @@ def test_64_bits_need_x64(name):
             {"src": np.zeros(16, name)},
             {"src": jnp.zeros(16, "float32"), "dst": np.zeros(16, name)},
         ):
-            refused(
+            check_refused(
                 asc.ParamError,
                 "nz2nd: dtype must be at most 32 bits wide while jax_enable_x64 is "
                 "off, "
@@ -303,7 +305,7 @@ def test_complex64_needs_no_x64():
 
 
 def test_a_sequence_holds_calls():
-    refused(
+    check_refused(
         asc.ParamError, "sequence: calls must hold at least one call, got none. ",
         asc.sequence, [],
     )  # fmt: skip
@@ -330,8 +332,8 @@ def test_run_move_takes_the_buffers_it_was_made_for():
         (HALF[:255], None, "src must hold 256 (elements) in its last axis, got 255. "),
         (HALF, HALF, "dst must hold 512 (elements) in its last axis, got 256. "),
     ):
-        refused(asc.BoundsError, f"load2d: {text}", asc.run_move, made, src, dst)
-    refused(
+        check_refused(asc.BoundsError, f"load2d: {text}", asc.run_move, made, src, dst)
+    check_refused(
         asc.ParamError,
         "load2d: dtype must fit the array: half is held by an array of float16, ",
         asc.run_move,
@@ -339,7 +341,7 @@ def test_run_move_takes_the_buffers_it_was_made_for():
         jnp.zeros(256),
     )
     packed = move(ONE, "int4b_t", src_size=1025)
-    refused(
+    check_refused(
         asc.BoundsError,
         "load2d: src must hold 513 (bytes, two elements each) in its last axis, got "
         "512.",
@@ -350,7 +352,7 @@ def test_run_move_takes_the_buffers_it_was_made_for():
 
 
 def test_fields_are_the_struct_s():
-    refused(
+    check_refused(
         asc.ParamError,
         "load2d: fields must be among startIndex, repeatTimes, srcStride, sid, dstGap, "
         "ifTranspose, addrMode, got repeat_times. Use the C struct's names.",
@@ -368,11 +370,11 @@ def test_fields_are_the_struct_s():
         ({**lists, "config": {"pad": 1}}, "unknown pad"),
         ({"loopSize": [1]}, "missing loopDstStride, loopSrcStride"),
     ):
-        refused(asc.ParamError, text + got, asc.NdDmaParams.from_fields, fields)
+        check_refused(asc.ParamError, text + got, asc.NdDmaParams.from_fields, fields)
 
 
 def test_an_instruction_that_is_not_there_is_named():
-    refused(
+    check_refused(
         asc.SupportError,
         "ascjax: instruction must be one that ascjax has (load2d, load2dv2, ldwt_v1, "
         "ldwt_v2, nddma, nz2nd), got 'load4d'. ",
@@ -412,8 +414,12 @@ def test_errors_are_raised_while_tracing():
 
 def test_refused_goes_red():
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
-        refused(asc.ParamError, "load2d: ", asc.LoadData2DParams, 1)
+        check_refused(asc.ParamError, "load2d: ", asc.LoadData2DParams, 1)
     with pytest.raises(AssertionError, match="Regex pattern did not match"):
-        refused(asc.ParamError, "load2d: repeat_times must", asc.LoadData2DParams, -1)
+        check_refused(
+            asc.ParamError, "load2d: repeat_times must", asc.LoadData2DParams, -1
+        )
     with pytest.raises(AssertionError):
-        refused(asc.BoundsError, "load2d: start_index must", asc.LoadData2DParams, -1)
+        check_refused(
+            asc.BoundsError, "load2d: start_index must", asc.LoadData2DParams, -1
+        )

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from refusals import ONE, info, move, refused
+from refusals import ONE, check_refused, info, move
 
 import ascjax as asc
 
@@ -119,7 +119,7 @@ import ascjax as asc
 )
 def test_what_a_product_lacks_is_refused(params, site, text):
     site = {"dtype": "half", **site}
-    refused(asc.SupportError, text, move, params, **site)
+    check_refused(asc.SupportError, text, move, params, **site)
 
 
 def test_without_a_product_support_is_not_checked():
@@ -140,7 +140,7 @@ def test_without_a_product_support_is_not_checked():
 )
 def test_a_width_that_is_moved_nowhere_is_refused_everywhere(params, dtype, widths):
     bits = asc.ascend_type(dtype).bits
-    refused(
+    check_refused(
         asc.ParamError,
         f"{params.instruction}: dtype must be {widths} bits wide, got {dtype} ({bits} "
         f"bits). Move it as elements of another width. [{params.source}]",
@@ -195,7 +195,7 @@ def test_an_operand_starts_on_its_boundary(
     params = NOPS[params] if nop else params
     bits = asc.ascend_type(dtype).bits
     for offset in (step // 2, step + 1, 3 * step - 1):
-        error = refused(
+        error = check_refused(
             asc.AlignmentError,
             f"{params.instruction}: {field} must start on a multiple of {least} bytes "
             f"in {position}: {step} elements of {dtype}, got {offset} elements, "
@@ -297,7 +297,7 @@ def test_global_memory_needs_whole_bytes_only():
     ],
 )
 def test_a_move_stays_inside_its_buffers(params, site, text):
-    refused(asc.BoundsError, text, move, params, **site)
+    check_refused(asc.BoundsError, text, move, params, **site)
 
 
 @pytest.mark.parametrize("params", NOPS.values(), ids=lambda p: p.instruction)

@@ -135,6 +135,7 @@ def check_required(cls: type[Params], fields: dict[str, Any]) -> None:
 
 
 def bad(who: str, name: str, rule: str, got: object) -> ParamError:
+    """The error of an option that does not read as it must."""
     return ParamError(who, name, rule, got, "See `ascjax show --help`.")
 
 
