@@ -113,6 +113,10 @@ class ReadRows(Step):
         starts = jnp.full(shape, self.start, jnp.int32)
         for axis, (_, stride) in enumerate(self.loose):
             starts += stride * jax.lax.broadcasted_iota(jnp.int32, shape, axis)
+        # XLA:CPU would gather bfloat16 by way of float32.
+        values = x.dtype
+        if values == jnp.bfloat16:
+            x = jax.lax.bitcast_convert_type(x, jnp.uint16)
         batch = tuple(range(lead))
         starts = jnp.broadcast_to(starts, x.shape[:lead] + shape)
         rows = jax.lax.gather(
@@ -128,6 +132,8 @@ class ReadRows(Step):
             slice_sizes=(*(1,) * lead, length),
             mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS,
         )
+        if values != rows.dtype:
+            rows = jax.lax.bitcast_convert_type(rows, values)
         return Window(length, 0, self.dims).extract(rows, False)
 
     def backward(self, x, lead, context):

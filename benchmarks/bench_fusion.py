@@ -1,6 +1,7 @@
-"""A sequence of calls that fills a tile, against one call of as many bytes.
+"""Calls that fill a tile against one call, and twenty chained moves against one.
 
-Beside it, for comparison, the calls one by one. python -m benchmarks.bench_fusion
+Beside them, for comparison, the calls and moves one by one.
+python -m benchmarks.bench_fusion
 """
 
 from __future__ import annotations
@@ -72,25 +73,63 @@ def main(argv: Sequence[str] | None = None) -> int:
                 times = rows[-1]["seconds"]
                 text = ", ".join(f"{k} {v * 1e6:.1f}" for k, v in times.items())
                 print(f"{report.label(rows[-1]):50} us: {text}", flush=True)
-    over = [(r["seconds"]["sequence"] / r["seconds"]["one call"], r) for r in rows]
-    worst = max(over, key=lambda pair: pair[0])
-    found = [
-        report.Figure(
-            "sequence / one call of the same bytes, geomean",
-            report.geomean(ratio for ratio, _ in over),
-            "<= 1.3",
-        ),
-        report.Figure(
-            "sequence / one call of the same bytes, worst",
-            worst[0],
-            "<= 1.3",
-            report.label(worst[1]),
-        ),
-    ]
+    found = _figures(
+        rows, "sequence / one call of the same bytes", "sequence", "one call"
+    )
+    chains = []
+    for type in types:
+        chains.append(_chained(type, "8KiB" if args.smoke else "1MiB", args.smoke))
+        times = chains[-1]["seconds"]
+        text = ", ".join(f"{k} {v * 1e6:.1f}" for k, v in times.items())
+        print(f"{report.label(chains[-1]):50} us: {text}", flush=True)
+    found += _figures(chains, "20 chained moves / one move", "chain", "one move")
+    rows += chains
     print(*found, sep="\n")
     report.save(args.json, rows, found)
     plot(args.plot, rows, "Fusion")
     return 0
+
+
+def _figures(rows: list, what: str, ours: str, one: str) -> list[report.Figure]:
+    over = [(r["seconds"][ours] / r["seconds"][one], r) for r in rows]
+    worst = max(over, key=lambda pair: pair[0])
+    mean = report.geomean(ratio for ratio, _ in over)
+    return [
+        report.Figure(f"{what}, geomean", mean, "<= 1.3"),
+        report.Figure(f"{what}, worst", worst[0], "<= 1.3", report.label(worst[1])),
+    ]
+
+
+def _chained(type: str, size: str, smoke: bool) -> report.Row:
+    """Twenty NZ2ND moves in a row, of two shapes in turn: none undoes its neighbour."""
+    dtype, carrier = TYPES[type]
+    count = size_of(size)[1] * 8 // asc.ascend_type(dtype).bits
+    rows = 1 << (count.bit_length() - 1) // 2
+    moves = []
+    for n in (rows, rows // 2):
+        p = asc.Nz2NdParamsFull(1, n, count // n, 1, n, count // n, 1)
+        moves.append(asc.Move.of(p, dtype=dtype, src_size=count))
+    road = asc.chain(moves * 10)
+    x = jnp.arange(count).astype(carrier)
+    each = [jax.jit(functools.partial(asc.run_move, move)) for move in moves]
+    chain = jax.jit(road)
+
+    def one_by_one() -> Any:
+        y = x
+        for _ in range(10):
+            y = each[1](each[0](y))
+        return y
+
+    ways: dict[str, Callable[[], Any]] = {
+        "chain": lambda: chain(x),
+        "one move": lambda: each[0](x),
+        "one by one": one_by_one,
+    }
+    check("chain", ways["chain"](), road.index_map.apply(x))
+    check("one by one", one_by_one(), ways["chain"]())
+    times = medians(ways, 0.0 if smoke else 0.2, most=1000)
+    name = "nz2nd, 20 in a row"
+    return {"case": name, "type": type, "size": size, "direction": "", "seconds": times}
 
 
 def _row(name: str, type: str, size: str, smoke: bool) -> report.Row:
