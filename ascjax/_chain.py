@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ._compose import compose
+from ._compose import compose, plain
 from ._errors import BoundsError, ParamError
 from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest, simplify
@@ -70,7 +70,7 @@ class Chain:
         """All moves as one nest, or None where they are not one."""
         whole = None
         for move in self.moves:
-            if move.nest is None or move.fills != (0,):
+            if move.nest is None or move.fills != (0,) or not plain(move.nest):
                 return None
             nest = simplify(move.nest)
             whole = nest if whole is None else compose(whole, nest)

@@ -23,10 +23,13 @@ def compose(first: LoopNest, then: LoopNest) -> LoopNest | None:
 
     Each address that `then` reads is written in the digits that `first` counts in. A
     loop of `then` becomes one loop for each digit that it moves. That works where no
-    carry happens between digits and no cell is read that `first` does not write.
+    carry happens between digits, no cell is read that `first` does not write, and no
+    order of writes decides.
     """
+    if not (plain(first) and plain(then)):
+        return None
     modes, loops = _modes(first), _rows(then)
-    if modes is None or loops is None or first.volume == 0 or then.volume == 0:
+    if modes is None or loops is None:
         return None
     rest = then.src_start + sum(min(m, 0) * (n - 1) for _, n, m, _ in loops)
     rest -= first.dst_start
@@ -35,7 +38,7 @@ def compose(first: LoopNest, then: LoopNest) -> LoopNest | None:
         digit, rest = divmod(rest, mode.step)
         src_start += digit * mode.src
         highest.insert(0, digit)
-    if rest:
+    if rest or any(digit < 0 for digit in highest):
         return None
     dst_start, rows = then.dst_start, []
     for name, extent, mid, dst in loops:
@@ -51,9 +54,7 @@ def compose(first: LoopNest, then: LoopNest) -> LoopNest | None:
                 src = step * modes[at].src
                 highest[at] += step * (count - 1)
             rows.append([name, count, src, dst * trips])
-    if any(
-        not 0 <= digit < mode.extent for digit, mode in zip(highest, modes, strict=True)
-    ):
+    if any(digit >= mode.extent for digit, mode in zip(highest, modes, strict=True)):
         return None
     for row in rows:
         _, count, src, dst = row
@@ -63,6 +64,14 @@ def compose(first: LoopNest, then: LoopNest) -> LoopNest | None:
             row[2:] = -src, -dst
     named = [(f"{name}{k}", n, src, dst) for k, (name, n, src, dst) in enumerate(rows)]
     return LoopNest.strided(src_start, dst_start, *named)
+
+
+def plain(nest: LoopNest) -> bool:
+    """Whether something moves, and the strides show that no element is written twice:
+    then the order of the loops is free."""
+    dims = [(x.extent, abs(x.dst_stride)) for x in nest.loops if x.extent > 1]
+    falling = tuple(sorted(dims, key=lambda dim: -dim[1]))
+    return nest.volume > 0 and all(stride for _, stride in dims) and nests(falling)
 
 
 def _rows(nest: LoopNest) -> list[tuple[str, int, int, int]] | None:

@@ -113,6 +113,10 @@ def into(move: Callable, src: Any, dst: Any, out: Any, who: str) -> jax.Array:
         got = f"{type(out).__name__} of {given[1]} of shape {given[0]}"
         fix = "Leave out= away for a result in new memory."
         raise ParamError(who, "out", rule, got, fix, SOURCE)
+    if out is src or out is dst:
+        rule, got = "be an array that is no operand", "src" if out is src else "dst"
+        fix = "Give up an array that nothing else needs."
+        raise ParamError(who, "out", rule, got, fix, SOURCE)
     return _donating(move)(src, dst, out)
 
 

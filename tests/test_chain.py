@@ -80,10 +80,19 @@ GAPPED = STRIDED(0, 0, ("i", 8, 16, 32), ("e", 16, 1, 1))  # 16 written, 16 not
         (STRIDED(8, 0, ("e", 16, 1, 1)), 16, False),  # reads what is not written
         (STRIDED(0, 0, ("e", 256, 1, 1)), 256, False),
         (STRIDED(1, 0, ("i", 3, 5, 1)), 3, True),
+        (STRIDED(5, 0, ("r", 4, -1, 0)), 1, False),  # the order of writes decides
+        (asc.LoopNest.nop(), 8, False),
     ],
 )
 def test_gaps_windows_flips_and_repeats(then, dst, there):
     assert check_composed(GAPPED, then, (128, 256, dst)) == there
+
+
+def test_what_lies_before_the_first_write_is_not_read_from_the_source():
+    first = STRIDED(4, 4, ("i", 8, 1, 1))
+    for start in range(13 - 3):
+        then = STRIDED(start, 0, ("j", 3, 1, 1))
+        assert check_composed(first, then, (16, 16, 3)) == (4 <= start <= 9)
 
 
 def turn(repeat, size):
@@ -189,3 +198,26 @@ def test_a_chain_takes_buffers_of_its_sizes():
     with pytest.raises(asc.ParamError, match="got packed bytes"):
         one = asc.Move.of(asc.LoadData2DParams(0, 1), dtype="int4b_t", src_size=1024)
         asc.chain([one])(jnp.zeros(512, "uint8"))
+
+
+def test_a_nop_on_the_way_moves_nothing():
+    load = asc.Move.of(asc.LoadData2DParams(0, 4, 1), dtype="half", src_size=1024)
+    nop = asc.Move.of(
+        asc.LoadData2DParams(0, 0), dtype="half", src_size=1024, dst_size=256
+    )
+    for moves in ([nop], [load, nop]):
+        assert not check_chain(moves)(jnp.ones(1024, "float16")).any()
+
+
+def test_the_later_write_wins_along_a_chain():
+    load = asc.Move.of(asc.LoadData2DParams(0, 4, 1), dtype="half", src_size=1024)
+    one, two = asc.LoadData2DParams(0, 1), asc.LoadData2DParams(0, 2, 1)
+    back = [asc.Call(one, 256, 0), asc.Call(one, 0, 0)]
+    spill = [
+        asc.Call(two, (2 * b + 8 * c) * 256, (2 * b + c) * 256)
+        for b in range(2)
+        for c in range(2)
+    ]
+    for calls, size in ((back, 1024), (spill, 4096)):
+        last = asc.Move.sequence(tuple(calls), dtype="half", src_size=size)
+        check_chain([load, last] if size == 1024 else [last])

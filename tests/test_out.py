@@ -36,3 +36,10 @@ def test_it_is_of_the_result_s_form(out):
     text = r"load_data: out must be an array of float16 of shape \(512,\)"
     with pytest.raises(asc.ParamError, match=text):
         asc.load_data(SRC, P, out=out)
+
+
+def test_it_is_no_operand():
+    dst = jnp.ones(512, "float16")
+    for out in (SRC, dst):
+        with pytest.raises(asc.ParamError, match="out must be an array that is no op"):
+            asc.load_data(SRC, P, dst=dst, out=out)
