@@ -39,20 +39,24 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     >>> asc.run_move(move, jnp.arange(256.0))[:2]
     Array([128., 129.], dtype=float32)
     """
+    src, dst = operands(move.calls[0].params.instruction, src, dst)
+    form = (src.shape[-1], src.dtype)
+    return _fitted(move, form, form_of(dst))(src, dst)
+
+
+@functools.lru_cache(maxsize=4096)
+def _fitted(move: Move, src: Form, dst: Form | None) -> Callable[..., jax.Array]:
+    """The move, compiled for operands of its own sizes and type."""
     who = move.calls[0].params.instruction
-    src, dst = operands(who, src, dst)
-    _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), move.type)
-    for field, array, size in (
-        ("src", src, move.src_size),
-        ("dst", dst, move.dst_size),
-    ):
+    _, packed = type_of(who, src, dst, move.type)
+    for field, form, size in (("src", src, move.src_size), ("dst", dst, move.dst_size)):
         length = size if not packed else -(-size // 2)
-        if array is not None and array.shape[-1] != length:
+        if form is not None and form[0] != length:
             unit = "bytes, two elements each" if packed else "elements"
             fix = "Make the move for this size, or pass the buffer it was made for."
             rule = f"hold {length} ({unit}) in its last axis"
-            raise BoundsError(who, field, rule, array.shape[-1], fix, SOURCE)
-    return _applied(move, packed)(src, dst)
+            raise BoundsError(who, field, rule, form[0], fix, SOURCE)
+    return _applied(move, packed)
 
 
 def look_up(cached: Any, *key: Any) -> Callable[..., jax.Array]:
