@@ -343,3 +343,10 @@ def test_list_names_everything():
         *("VECOUT->GM, CO2->GM", "hifloat8_t", "Ascend 950PR", "Nz2NdParamsFull"),
     ):
         assert word in text
+
+
+def test_a_plan_says_why():
+    console = Console(record=True, width=100)
+    show_command(console, "load2d", ["--repeat-times", "2", "--src-stride", "3"])
+    text = console.export_text()
+    assert "plan: runs of 256 elements: gathered in the destination's order" in text

@@ -98,7 +98,8 @@ def show_command(
     _print(console, *_header(move, typed), "")
     if move.nests[0].volume:
         _print(console, _loops(move.nests[0]), "")
-    _print(console, "plan", *(f"    {line}" for line in str(move.plan).split("\n")), "")
+    plan = (f"    {line}" for line in str(move.plan).split("\n"))
+    _print(console, f"plan: {move.plan.why}", *plan, "")
     if element is not None:
         _print(console, *_explain(move, element))
     else:
