@@ -156,12 +156,6 @@ SLIPS = {
     "close": ({**CASE, "src_ofset": 9}, "src_ofset of one", "Write src_offset, or"),
     "spelling": ({**CASE, "srcOffset": 9}, "srcOffset of one", "Write src_offset, or"),
     "overlap": ({**CASE, "overlaps": "last"}, "overlaps of one", "Write overlap, or"),
-    "size": ({**CASE, "buffer_size": 9}, "buffer_size of one", "Write src_size or dst"),
-    "length": (
-        {**CASE, "dst_len": 9},
-        "dst_len of one",
-        "got a name like a size or an",
-    ),
     "config": (
         {**CASE, "instruction": "nddma", "config": {"isNearest": True}},
         "config of one must stand in fields, got it beside",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 from collections.abc import Iterable, Mapping
 
 from ..instr import REGISTRY
@@ -14,9 +13,6 @@ _SITE = "id instruction product path dtype itembits src_size dst_size overlap wh
 _CASE = (*_SITE.split(), "error", "field", "documented")
 _CALL = ("instruction", "fields", "src_offset", "dst_offset")
 _OFFSETS = ("src_offset", "dst_offset")
-
-# A comment with such a name is more likely a slip.
-_LENGTH = re.compile("off?set|size|(src|dst)(start|begin|len|length|off|elements)$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,12 +45,11 @@ class Members:
             place = self.elsewhere[short]
             return f"stand in {place}", "it beside", f"Move it into {place}, {other}"
         close = difflib.get_close_matches(short, spelt, n=1, cutoff=0.8)
-        if not close and not _LENGTH.search(short):
+        if not close:
             return None
-        meant = [spelt[close[0]]] if close else [m for m in self.known if _sized(m)]
+        meant = spelt[close[0]]
         rule = "not look like a member that it is not"
-        got = f"a name like {meant[0]}" if close else "a name like a size or an offset"
-        return rule, got, f"Write {' or '.join(meant) or 'another'}, {other}"
+        return rule, f"a name like {meant}", f"Write {meant}, {other}"
 
 
 def of_case(instruction: str, calls: bool) -> Members:
@@ -89,7 +84,3 @@ def _fields(instruction: str) -> dict[str, str]:
 
 def _stand(names: Iterable[str], place: str) -> dict[str, str]:
     return {plain(name): place for name in names}
-
-
-def _sized(member: str) -> bool:
-    return _LENGTH.search(plain(member)) is not None
