@@ -17,7 +17,7 @@ from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest, simplify
 from ._move import Move
 from ._nest import FILL, KEEP, LoopNest
-from ._operands import SOURCE, form_of, operands, type_of
+from ._operands import SOURCE, check_length, form_of, operands, type_of
 from ._plan import Plan
 from ._primitive import jitted
 
@@ -55,14 +55,8 @@ class Chain:
                 "Unpack it: chains of bytes are to come.",
             )
             raise ParamError("chain", "src", rule, "packed bytes", fix, SOURCE)
-        for field, array, size in (
-            ("src", src, first.src_size),
-            ("dst", dst, last.dst_size),
-        ):
-            if array is not None and array.shape[-1] != size:
-                rule = f"hold {size} elements in its last axis"
-                fix = "Make the moves for this size."
-                raise BoundsError("chain", field, rule, array.shape[-1], fix, SOURCE)
+        check_length("chain", "src", form_of(src), first.src_size, packed)
+        check_length("chain", "dst", form_of(dst), last.dst_size, packed)
         return jitted(self.plan)(src, dst)
 
     @functools.cached_property

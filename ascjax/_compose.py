@@ -78,13 +78,9 @@ def _rows(nest: LoopNest) -> list[tuple[str, int, int, int]] | None:
     """(name, extent, step in the source, step in the destination) of live loops."""
     if any(coord.extent is not None or coord.offset for coord in nest.coords):
         return None
-    steps = [
-        sum(coord.stride * coord.terms[k] for coord in nest.coords)
-        for k in range(len(nest.loops))
-    ]
     return [
         (loop.name.rstrip("0123456789"), loop.extent, step, loop.dst_stride)
-        for loop, step in zip(nest.loops, steps, strict=True)
+        for loop, step in zip(nest.loops, nest.src_steps(), strict=True)
         if loop.extent > 1
     ]
 

@@ -101,7 +101,7 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
     if as_it_lies or any(c.extent is not None for c in nest.coords):
         return None
     order = _falling(nest)
-    steps = _linear(nest)
+    steps = nest.src_steps()
     run = order[-1] if len(order) > 1 else None
     if run is None or (nest.loops[run].dst_stride, steps[run]) != (1, 1):
         return None
@@ -122,7 +122,7 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
 def _back(nest: LoopNest, plan: Plan, bits: int) -> Plan | None:
     """The move from the destination back to the source; None where windows overlap."""
     order = _falling(nest)
-    steps = _linear(nest)
+    steps = nest.src_steps()
     repeats = tuple(axis for axis, k in enumerate(order) if steps[k] == 0)
     start = nest.src_start + sum(c.stride * c.offset for c in nest.coords)
     rows, dst_step = [], 1
@@ -241,7 +241,7 @@ def _axes(nest: LoopNest) -> list[_Axis] | None:
                 return None
             axes.append(axis)
             bounded |= set(axis.loops)
-    for k, stride in enumerate(_linear(nest)):
+    for k, stride in enumerate(nest.src_steps()):
         if stride and k in bounded:
             return None
         if stride and nest.loops[k].extent > 1:
@@ -265,16 +265,6 @@ def _bounded_axis(nest: LoopNest, coord: Coord) -> _Axis | None:
     return _Axis(tuple(loops), inside, coord.stride, before, after, coord.outside)
 
 
-def _linear(nest: LoopNest) -> list[int]:
-    """Each loop's step in the source, by the coordinates without an extent."""
-    strides = [0] * len(nest.loops)
-    for coord in nest.coords:
-        if coord.extent is None:
-            for k in coord.loops():
-                strides[k] += coord.stride * coord.terms[k]
-    return strides
-
-
 def simplify(nest: LoopNest) -> LoopNest:
     """The same move with fewer loops: single trips dropped, neighbours merged."""
     bounds = [coord for coord in nest.coords if coord.extent is not None]
@@ -284,7 +274,7 @@ def simplify(nest: LoopNest) -> LoopNest:
     )
     plain = [
         (loop, step)
-        for k, (loop, step) in enumerate(zip(nest.loops, _linear(nest), strict=True))
+        for k, (loop, step) in enumerate(zip(nest.loops, nest.src_steps(), strict=True))
         if loop.extent > 1 and k not in bounded
     ]
     merged = True
@@ -302,7 +292,7 @@ def simplify(nest: LoopNest) -> LoopNest:
                 break
     kept = sorted(bounded)
     loops = [loop for loop, _ in plain] + [nest.loops[k] for k in kept]
-    steps = tuple(step for _, step in plain) + tuple(_linear(nest)[k] for k in kept)
+    steps = tuple(step for _, step in plain) + tuple(nest.src_steps()[k] for k in kept)
     coords = [Coord(steps, 1)]
     for coord in bounds:
         terms = (0,) * len(plain) + tuple(coord.terms[k] for k in kept)

@@ -151,6 +151,14 @@ class LoopNest:
             self, src_start=self.src_start + src, dst_start=self.dst_start + dst
         )
 
+    def src_steps(self) -> list[int]:
+        """Each loop's step in the source, by the coordinates without an extent."""
+        plain = [coord for coord in self.coords if coord.extent is None]
+        return [
+            sum(coord.stride * coord.terms[k] for coord in plain)
+            for k in range(len(self.loops))
+        ]
+
     def dst_range(self) -> tuple[int, int]:
         """First and last destination element that is written, inclusive."""
         ends = [loop.dst_stride * (loop.extent - 1) for loop in self.loops]

@@ -77,6 +77,18 @@ def check_lead(who: str, src: jax.Array, dst: jax.Array) -> None:
         raise ParamError(who, "dst", rule, got, fix, SOURCE) from None
 
 
+def check_length(
+    who: str, field: str, form: Form | None, size: int, packed: bool
+) -> None:
+    """Raise BoundsError where an operand is not a buffer of `size` elements."""
+    length = -(-size // 2) if packed else size
+    if form is not None and form[0] != length:
+        unit = "bytes, two elements each" if packed else "elements"
+        rule = f"hold {length} ({unit}) in its last axis"
+        fix = "Make the move for this size, or pass the buffer it was made for."
+        raise BoundsError(who, field, rule, form[0], fix, SOURCE)
+
+
 def _converted(who: str, value: Any) -> jax.Array | None:
     """A NumPy array or a list as a JAX array; None where it is neither."""
     if isinstance(value, np.ndarray | np.generic):

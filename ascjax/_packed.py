@@ -34,12 +34,8 @@ def byte_nest(nest: LoopNest) -> LoopNest | None:
     if any(coord.extent is not None for coord in nest.coords):
         return None
     start = nest.src_start + sum(coord.stride * coord.offset for coord in nest.coords)
-    steps = [
-        sum(coord.stride * coord.terms[k] for coord in nest.coords)
-        for k in range(len(nest.loops))
-    ]
     loops, terms, paired = [], [], False
-    for loop, step in zip(nest.loops, steps, strict=True):
+    for loop, step in zip(nest.loops, nest.src_steps(), strict=True):
         if loop.extent == 1:
             continue
         if not paired and (loop.dst_stride, step, loop.extent % 2) == (1, 1, 0):

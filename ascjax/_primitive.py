@@ -8,7 +8,7 @@ Four kinds close under differentiation. With P the copied part, K the kept part:
     take (ct)       -> P' ct, from the destination back to the source
 
 A fill value makes `put` affine, so its jvp is written out: tangents are put, put0 or
-keep with a fill of zero. Lowering works on bit patterns, except take's sums.
+keep with a fill of zero. Where a step asks for it, lowering works on bit patterns.
 """
 
 from __future__ import annotations

@@ -9,9 +9,17 @@ from typing import Any
 
 import jax
 
-from ._errors import BoundsError, ParamError
+from ._errors import ParamError
 from ._move import Call, Move, Overlap
-from ._operands import SOURCE, Form, form_of, operands, sizes_of, type_of
+from ._operands import (
+    SOURCE,
+    Form,
+    check_length,
+    form_of,
+    operands,
+    sizes_of,
+    type_of,
+)
 from ._packed import byte_plan, run_nibbles
 from ._primitive import jitted
 
@@ -49,13 +57,8 @@ def _fitted(move: Move, src: Form, dst: Form | None) -> Callable[..., jax.Array]
     """The move, compiled for operands of its own sizes and type."""
     who = move.calls[0].params.instruction
     _, packed = type_of(who, src, dst, move.type)
-    for field, form, size in (("src", src, move.src_size), ("dst", dst, move.dst_size)):
-        length = size if not packed else -(-size // 2)
-        if form is not None and form[0] != length:
-            unit = "bytes, two elements each" if packed else "elements"
-            fix = "Make the move for this size, or pass the buffer it was made for."
-            rule = f"hold {length} ({unit}) in its last axis"
-            raise BoundsError(who, field, rule, form[0], fix, SOURCE)
+    check_length(who, "src", src, move.src_size, packed)
+    check_length(who, "dst", dst, move.dst_size, packed)
     return _applied(move, packed)
 
 

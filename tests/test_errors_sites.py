@@ -123,8 +123,8 @@ def test_what_a_product_lacks_is_refused(params, site, text):
 
 
 def test_without_a_product_support_is_not_checked():
-    move(ONE, "fp8_e5m2_t")
-    move(asc.NdDmaParams(info((1, 1, 1))), "hifloat8_t")
+    assert move(ONE, "fp8_e5m2_t").type.name == "fp8_e5m2_t"
+    assert move(asc.NdDmaParams(info((1, 1, 1))), "hifloat8_t").product is None
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,12 @@ def test_an_operand_starts_on_its_boundary(
 
 
 def test_global_memory_needs_whole_bytes_only():
-    move(ONE, path="GM->A1", src_offset=1, dtype="half")
-    move(NZ, path="VECOUT->GM", dst_offset=3, dtype="int8_t")
-    move(PAD, path="GM->VECIN", src_offset=5, dtype="uint8_t")
+    odd = move(ONE, path="GM->A1", src_offset=1, dtype="half")
+    assert odd.nests[0].src_start == 1
+    odd = move(NZ, path="VECOUT->GM", dst_offset=3, dtype="int8_t")
+    assert odd.nests[0].dst_start == 3
+    odd = move(PAD, path="GM->VECIN", src_offset=5, dtype="uint8_t")
+    assert odd.calls[0].src_offset == 5
 
 
 # --- bounds

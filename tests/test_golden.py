@@ -18,19 +18,19 @@ from goldens import (
 import ascjax as asc
 
 
-def check(case, golden):
+def check_maps(case, golden):
     np.testing.assert_array_equal(move_of(case).index_map.index, golden)
     np.testing.assert_array_equal(oracle_map(case), golden)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_engine_oracle_and_golden_agree(name):
-    check(CASES[name], golden_maps()[name])
+    check_maps(CASES[name], golden_maps()[name])
 
 
 @pytest.mark.parametrize("name", SITES)
 def test_call_sites_of_real_kernels_agree(name):
-    check(SITES[name], golden_maps()[name])
+    check_maps(SITES[name], golden_maps()[name])
 
 
 def test_no_case_is_lost():
@@ -161,4 +161,4 @@ def test_check_goes_red(wrong):
         "filled": np.where(np.arange(golden.size) == 4, FILL, golden),
     }[wrong]
     with pytest.raises(AssertionError, match="Arrays are not equal"):
-        check(CASES["nddma_003"], broken)
+        check_maps(CASES["nddma_003"], broken)

@@ -69,8 +69,9 @@ def test_the_index_is_read_only_and_a_copy_is_not():
 
 def test_the_caller_s_array_stays_writable():
     mine = np.array([0, 1], np.int32)
-    IndexMap(mine, 2)
-    mine[0] = 1  # the map is the caller's no longer, but the array is
+    made = IndexMap(mine, 2)
+    mine[0] = 1
+    assert (mine[0], made.index[0]) == (1, 0)
 
 
 # --- compared and printed
