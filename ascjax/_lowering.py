@@ -97,8 +97,11 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
     None where runs are short, where padding is, or where the source is read as it lies.
     """
     first = plan.steps[0]
-    as_it_lies = len(plan.steps) == 2 and isinstance(first, Read) and first.window.dense
-    if as_it_lies or any(c.extent is not None for c in nest.coords):
+    whole = isinstance(first, Read) and first.window.dense
+    # bfloat16 is gathered as bits; a transpose of all of it can do without.
+    if whole and (len(plan.steps) == 2 or bits == 16):
+        return None
+    if any(c.extent is not None for c in nest.coords):
         return None
     order = _falling(nest)
     steps = nest.src_steps()
@@ -113,7 +116,7 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
     read = ReadRows(plan.src_size, start, loose, ((length, 1),))
     return dataclasses.replace(
         plan,
-        steps=(read, plan.steps[-1]),
+        steps=(read, dataclasses.replace(plan.steps[-1], run=length)),
         why=f"runs of {length} elements: gathered in the destination's order",
         back=_back(nest, plan, bits) if back else None,
     )

@@ -203,10 +203,9 @@ def _apply(*operands: jax.Array, plan: Plan, kind: str, fence: bool) -> jax.Arra
     if kind == "keep":
         dst = _held(dst, dtype, last.wants, bits)
         return _from_bits(last.keep(dst, lead, context), dtype)
-    for step in plan.steps:
-        x = _held(x, dtype, step.wants, bits)
-        if step is not last:
-            x = step.forward(x, lead, context)
+    for step in plan.steps[:-1]:
+        x = step.forward(_held(x, dtype, step.wants, bits), lead, context)
+    x = _held(last.settled(x, lead, context), dtype, last.wants, bits)
     dst = _held(dst, dtype, last.wants, bits) if kind == "put" else None
     return _from_bits(last.write(x, dst, lead, context), dtype)
 
@@ -223,14 +222,17 @@ def _take(x: jax.Array, plan: Plan, lead: int, fence: bool) -> jax.Array:
 
 
 def _held(x: jax.Array, dtype: Any, wants: str, bits: bool) -> jax.Array:
-    """`x` as a step wants it: as values to add up, else as bits from the start on.
+    """`x` as a step wants it: as values to add up, as bits, or as it is, which is
+    faster.
 
-    Where no step wants bits, values are moved as they are, which is faster; but for 4
-    bits, which are one to a byte.
+    Types of 8 bits are bits from the start on where any step wants them: jax 0.11 loses
+    NaNs of float8_e5m2 where they become bits later.
     """
     if wants == "values":
         return _from_bits(x, dtype)
-    return _to_bits(x) if bits or _width(dtype) == 4 else x
+    width = _width(dtype)
+    early = width == 4 or (width == 8 and bits)
+    return _to_bits(x) if wants == "bits" or early else x
 
 
 def _fills(plan: Plan, dtype: Any) -> tuple[np.ndarray, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Literal
 
 import jax
@@ -16,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._window import Dims, Window, reshape, span, zeros
+
+_FEW = 2**16  # windows whose starts are a constant in the program
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Read(Step):
         return self.window.extract(x, context.fence and fenced_before(self.run, x))
 
     def backward(self, x, lead, context):
-        return self.window.place(x, None, context.fence)
+        return self.window.place(x, None, lead, context.fence)
 
     def __str__(self) -> str:
         return f"read      {_box(self.window.start, self.window.dims)} of src"
@@ -110,9 +113,7 @@ class ReadRows(Step):
     def forward(self, x, lead, context):
         length = span(self.dims)
         shape = tuple(extent for extent, _ in self.loose)
-        starts = jnp.full(shape, self.start, jnp.int32)
-        for axis, (_, stride) in enumerate(self.loose):
-            starts += stride * jax.lax.broadcasted_iota(jnp.int32, shape, axis)
+        starts = _starts(self.start, self.loose)
         # XLA:CPU would gather bfloat16 by way of float32.
         values = x.dtype
         if values == jnp.bfloat16:
@@ -148,6 +149,19 @@ class ReadRows(Step):
     def __str__(self) -> str:
         rows = " x ".join(f"{n} every {s}" for n, s in self.loose)
         return f"gather    windows of {span(self.dims)} from {self.start}, {rows}"
+
+
+def _starts(start: int, loose: Dims) -> jax.Array:
+    """Where windows start. A constant where they are few: XLA:CPU runs a computation
+    without arithmetic in the calling thread, and any other in one it has to wake."""
+    shape = tuple(extent for extent, _ in loose)
+    few = math.prod(shape) <= _FEW
+    xp = np if few else jnp
+    starts = xp.full(shape, start, np.int32)
+    for axis, (extent, stride) in enumerate(loose):
+        along = xp.arange(extent, dtype=np.int32) * np.int32(stride)
+        starts += along.reshape((-1,) + (1,) * (len(shape) - 1 - axis))
+    return jnp.asarray(starts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,7 +272,6 @@ class Repeat(Step):
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
-    wants = "bits"
     wants_back = "values"
 
     def forward(self, x, lead, context):
@@ -290,6 +303,10 @@ class Sum(Step):
 class Last(Step):
     """A plan's last step: it writes into the destination, and can read back from it."""
 
+    def settled(self, x, lead: int, context: Context) -> jax.Array:
+        """`x` before it is written, and taken to bits where the step wants them."""
+        return x
+
     def write(self, x, dst, lead: int, context: Context) -> jax.Array:
         """What the destination holds after; `dst` None is zeros."""
         raise NotImplementedError
@@ -303,8 +320,8 @@ class Last(Step):
 class Write(Last):
     """Place a box in the flat destination: extents -> (size,).
 
-    `run` is how many elements stayed next to each other in a transpose before; 0 where
-    there was none.
+    `run` is how many elements stayed next to each other in a transpose or a gather
+    before; 0 where there was none.
     """
 
     window: Window
@@ -318,12 +335,19 @@ class Write(Last):
     def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "bits" if self.window.joins else "any"
 
+    def settled(self, x, lead, context):
+        # A transpose is fast as a loop of its own, slow in that of a bitcast or update.
+        if not self.run:
+            return x
+        flat = (*x.shape[:lead], math.prod(self.window.extents))
+        return reshape(x, flat, context.fence)
+
     def write(self, x, dst, lead, context):
-        return self.window.place(x, dst, context.fence)
+        return self.window.place(x, dst, lead, context.fence)
 
     def keep(self, dst, lead, context):
         shape = dst.shape[:lead] + self.window.extents
-        return self.window.place(zeros(shape, dst), dst, context.fence)
+        return self.window.place(zeros(shape, dst), dst, lead, context.fence)
 
     def backward(self, x, lead, context):
         return self.window.extract(x, context.fence and fenced_before(self.run, x))

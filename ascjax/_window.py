@@ -121,14 +121,17 @@ class Window:
                 shape = (*shape[:-1], inner)
         return reshape(x if self.dims else _cut(x, 0, 1), lead + self.extents, fence)
 
-    def place(self, x: jax.Array, dst: jax.Array | None, fence: bool) -> jax.Array:
-        """lead + extents into lead + (size,); elsewhere `dst`, or zeros."""
-        lead = x.shape[: x.ndim - len(self.dims)]
+    def place(
+        self, x: jax.Array, dst: jax.Array | None, lead: int, fence: bool
+    ) -> jax.Array:
+        """The box, in any shape behind `lead` axes, into lead + (size,); elsewhere
+        `dst`, or zeros."""
+        front = x.shape[:lead]
+        flat = reshape(x, (*front, math.prod(self.extents)), fence)
         if self.dense:
-            return reshape(x, (*lead, self.size), fence)
-        buffer = _Buffer(dst, x, (*lead, self.size), fence)
-        placed = _place(x, buffer.cut(self.start, self.size), self.dims, fence)
-        return _join(buffer.cut(0, self.start).array, placed)
+            return flat
+        buffer = _Buffer(dst, flat, (*front, self.size), fence)
+        return _place(flat, buffer, self.start, self.dims, fence)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,37 +154,42 @@ class _Buffer:
         return _Buffer(held, self.like, (*self.shape[:-1], stop - start), self.fence)
 
     def rows(self, count: int, length: int) -> _Buffer:
-        shape = (*self.shape[:-1], count, length)
-        held = None if self.held is None else reshape(self.held, shape, self.fence)
-        return _Buffer(held, self.like, shape, self.fence)
+        """The first count * length elements, or all and as many zeros as lack."""
+        lead, size = self.shape[:-1], self.shape[-1]
+        shape, lack = (*lead, count, length), max(count * length - size, 0)
+        if self.held is None:
+            return _Buffer(None, self.like, shape, self.fence)
+        whole = _cut(self.held, 0, min(count * length, size))
+        if lack:
+            whole = _join(whole, opaque_zeros((*lead, lack), self.like, self.fence))
+        return _Buffer(reshape(whole, shape, self.fence), self.like, shape, self.fence)
 
 
-def _place(x: jax.Array, block: _Buffer, dims: Dims, fence: bool) -> jax.Array:
-    """Write the box at the start of lead + (length,), the rest from `block`."""
+def _place(
+    x: jax.Array, block: _Buffer, start: int, dims: Dims, fence: bool
+) -> jax.Array:
+    """Write the box of lead + (count,) from `start` of a lead + (length,) block."""
     lead, length = block.shape[:-1], block.shape[-1]
-    count = math.prod(extent for extent, _ in dims)
+    count, inner = x.shape[-1], math.prod(extent for extent, _ in dims[1:])
     if span(dims) == count:  # no gaps inside
-        flat = reshape(x, (*lead, count), fence)
-        return _join(flat, block.cut(count, length).array)
-    (extent, stride), inner = dims[0], span(dims[1:])
-    whole, full = extent * stride, (extent - 1) * stride
-    if whole <= length:
-        head = block.cut(0, whole).rows(extent, stride)
-        flat = reshape(_place(x, head, dims[1:], fence), (*lead, whole), fence)
-        return _join(flat, block.cut(whole, length).array)
-    if inner == math.prod(n for n, _ in dims[1:]):
-        # Rows without gaps inside: each with the gap behind it, the last gap to spare.
-        gaps = block.cut(inner, inner + full).rows(extent - 1, stride)
-        gaps = gaps.cut(0, stride - inner).array
-        spare = opaque_zeros((*lead, 1, stride - inner), gaps, fence)
-        data = reshape(x, (*lead, extent, inner), fence)
-        rows = _join(data, jnp.concatenate([gaps, spare], axis=-2))
-        flat = _cut(reshape(rows, (*lead, whole), fence), 0, inner + full)
-        return _join(flat, block.cut(inner + full, length).array)
-    axis = len(lead)
-    head = block.cut(0, full).rows(extent - 1, stride)
-    first = jax.lax.slice_in_dim(x, 0, extent - 1, axis=axis)
-    rows = _place(first, head, dims[1:], fence)
-    last = jax.lax.index_in_dim(x, extent - 1, axis=axis, keepdims=False)
-    tail = _place(last, block.cut(full, length), dims[1:], fence)
-    return _join(reshape(rows, (*lead, full), fence), tail)
+        ends = block.cut(0, start).array, block.cut(start + count, length).array
+        return _join(ends[0], x, ends[1])
+    (extent, stride), dense = dims[0], span(dims[1:]) == inner
+    if dense and start % stride + inner <= stride:
+        # Rows as long as the stride, the last one made up to it.
+        rows = block.rows(-(-length // stride), stride).array
+        at = [0] * len(lead) + list(divmod(start, stride))
+        rows = jax.lax.dynamic_update_slice(rows, x.reshape(*lead, extent, inner), at)
+        return _cut(
+            reshape(rows, (*lead, math.prod(rows.shape[-2:])), fence), 0, length
+        )
+    if start:
+        rest = _place(x, block.cut(start, length), 0, dims, fence)
+        return _join(block.cut(0, start).array, rest)
+    # Gaps inside of the rows, each of which is a block of its own.
+    rows = block.rows(extent, stride)
+    flat = _place(x.reshape(*lead, extent, inner), rows, 0, dims[1:], fence)
+    flat = _cut(
+        reshape(flat, (*lead, extent * stride), fence), 0, min(extent * stride, length)
+    )
+    return _join(flat, block.cut(flat.shape[-1], length).array)

@@ -146,6 +146,20 @@ STRUCTURED = {
     "calls an equal step apart are one nest": (
         asc.Move.sequence(
             tuple(
+                asc.Call(asc.LoadData2DParams(0, 2, 3), 128 * k, 256 * k)
+                for k in range(3)
+            ),
+            dtype="float",
+            src_size=768,
+        ).plan,
+        [
+            rows(0, (3, 128), (2, 384), run=128, size=768),
+            write(768, (3, 256), (2, 128), (128, 1)),
+        ],
+    ),
+    "16 bits are transposed where the source is read whole": (
+        asc.Move.sequence(
+            tuple(
                 asc.Call(asc.LoadData2DParams(0, 2, 3), 256 * k, 512 * k)
                 for k in range(3)
             ),
@@ -153,7 +167,8 @@ STRUCTURED = {
             src_size=1536,
         ).plan,
         [
-            rows(0, (3, 256), (2, 768), run=256, size=1536),
+            read(0, (2, 768), (3, 256), (256, 1), size=1536),
+            Permute((1, 0, 2)),
             write(1536, (3, 512), (2, 256), (256, 1)),
         ],
     ),
