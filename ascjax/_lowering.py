@@ -101,7 +101,8 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
     # bfloat16 is gathered as bits; a transpose of all of it can do without.
     if whole and (len(plan.steps) == 2 or bits == 16):
         return None
-    if any(c.extent is not None for c in nest.coords):
+    write = plan.steps[-1]
+    if any(c.extent is not None for c in nest.coords) or not isinstance(write, Write):
         return None
     order = _falling(nest)
     steps = nest.src_steps()
@@ -116,7 +117,7 @@ def _windows(nest: LoopNest, plan: Plan, bits: int, back: bool) -> Plan | None:
     read = ReadRows(plan.src_size, start, loose, ((length, 1),))
     return dataclasses.replace(
         plan,
-        steps=(read, dataclasses.replace(plan.steps[-1], run=length)),
+        steps=(read, Write(write.window, length)),
         why=f"runs of {length} elements: gathered in the destination's order",
         back=_back(nest, plan, bits) if back else None,
     )

@@ -90,30 +90,38 @@ def sequence(
     >>> fill(jnp.arange(1536, dtype="float16")).shape
     (1536,)
     """
+    made = calls_of(calls, "sequence")
+    return Sequence(made, product, path, dtype, overlap, behaviour)
+
+
+def calls_of(calls: Any, who: str) -> tuple[Call, ...]:
+    """Calls from a list of them, of params and of (params, src_offset, dst_offset)."""
     listed = list(calls) if isinstance(calls, Iterable) else []
-    made = tuple(call if isinstance(call, Call) else _call_of(call) for call in listed)
+    made = tuple(
+        call if isinstance(call, Call) else _call_of(call, who) for call in listed
+    )
     if not made:
         got = "none" if isinstance(calls, Iterable) else type(calls).__name__
         rule = "hold at least one call"
-        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
-    return Sequence(made, product, path, dtype, overlap, behaviour)
+        raise ParamError(who, "calls", rule, got, _CALLS, SOURCE)
+    return made
 
 
 _CALLS = "Pass a list of params or (params, src_offset, dst_offset) tuples."
 
 
-def _call_of(item: Any) -> Call:
-    """One item of `sequence`'s calls."""
+def _call_of(item: Any, who: str) -> Call:
+    """One item of `calls`."""
     params, *starts = item if isinstance(item, tuple) and item else (item,)
     if item == ():
         got = "an empty tuple"
-        raise ParamError("sequence", "calls", "hold params", got, _CALLS, SOURCE)
+        raise ParamError(who, "calls", "hold params", got, _CALLS, SOURCE)
     if not isinstance(params, Params):
         rule = f"be one of {', '.join(cls.__name__ for cls in REGISTRY.values())}"
         got = type(params).__name__
-        raise ParamError("sequence", "params", rule, got, _CALLS, SOURCE)
+        raise ParamError(who, "params", rule, got, _CALLS, SOURCE)
     if len(starts) > 2:
         rule = "be (params, src_offset, dst_offset)"
         got = f"{len(item)} values"
-        raise ParamError("sequence", "calls", rule, got, _CALLS, SOURCE)
+        raise ParamError(who, "calls", rule, got, _CALLS, SOURCE)
     return Call(params, *starts)

@@ -120,7 +120,16 @@ OPS = (
 )
 PARTS = ("NdDmaConfig", "NdDmaLoopInfo")
 DATA = (
-    *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
+    *(
+        "AscendType",
+        "Call",
+        "Coord",
+        "IndexMap",
+        "Loop",
+        "LoopNest",
+        "Move",
+        "ParamsHeld",
+    ),
     *("Plan", "Product"),
 )
 WORDS = {  # how a deferring sentence names a heading

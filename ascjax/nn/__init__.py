@@ -3,3 +3,5 @@
 from ._moves import DataCopy as DataCopy
 from ._moves import LoadData as LoadData
 from ._moves import LoadDataWithTranspose as LoadDataWithTranspose
+from ._pipeline import Held as Held
+from ._pipeline import Pipeline as Pipeline
