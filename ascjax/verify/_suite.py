@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .._dtypes import TYPES
 from .._errors import AscendError
 from .._products import PRODUCTS
 from ..instr import REGISTRY, Site
@@ -74,7 +73,7 @@ def run_suite(
 def combinations() -> list[tuple[str, Site]]:
     """Every instruction x product x path x type of the support tables."""
     return [
-        (instruction, Site(product, path, TYPES[name]))
+        (instruction, params.site(product, path, name))
         for instruction, params in REGISTRY.items()
         for product in PRODUCTS.values()
         for path, names in params.paths(product).items()
