@@ -86,14 +86,15 @@ def nd2nz(fields: Fields, bits: int) -> Iterator[Write]:
         fields["dstNzC0Stride"] or dValue <= C0,
         "nd2nz", "dstNzC0Stride", "be at least 1 for more than C0 columns", 0, 6,
     )  # fmt: skip
+    if not dValue:
+        return
     c = np.arange(-(-dValue // C0) * C0)  # b*C0 + e
     row_dst = addresses(0, c // C0, fields["dstNzC0Stride"] * C0) + c % C0
     for nd in range(fields["ndNum"]):
         for r in range(fields["nValue"]):
             d = nd * fields["dstNzMatrixStride"] + r * fields["dstNzNStride"] * C0
             s = nd * fields["srcNdMatrixStride"] + r * fields["srcDValue"]
-            if c.size:
-                yield addresses(d, row_dst), np.where(c < dValue, addresses(s, c), FILL)
+            yield addresses(d, row_dst), np.where(c < dValue, addresses(s, c), FILL)
 
 
 @instruction("data_copy")
@@ -108,6 +109,8 @@ def data_copy(fields: Fields, bits: int) -> Iterator[Write]:
     """
     e = np.arange(256 // bits)
     d = s = 0
+    if not fields["blockLen"]:
+        return
     for _ in range(fields.get("blockCount", 1)):
         for _ in range(fields["blockLen"]):
             yield addresses(d * e.size, e), addresses(s * e.size, e)
