@@ -159,7 +159,7 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
     raise ParamError(
         who,
         "dtype",
-        f"fit the array: {t.name} is held by an array of {t.carrier}, "
+        f"fit the array: {t} is held by an array of {t.carrier}, "
         f"of uint{t.bits} (raw bits){packed}",
         f"an array of {held}",
         "Convert the array, or name the type that it holds.",

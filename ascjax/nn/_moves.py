@@ -172,7 +172,7 @@ class DataCopyPad(_MoveModule):
     >>> move = asc.nn.DataCopyPad(p, product="910B", path="UB->GM", dtype="float",
     ...                           src_size=16)
     >>> move(jnp.arange(16.0))[4:8]
-    Array([ 4.,  0.,  8.,  9.], dtype=float32)
+    Array([4., 0., 8., 9.], dtype=float32)
     """
 
     op = "data_copy_pad"
