@@ -19,6 +19,7 @@ from ._nest import Coord as Coord
 from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
 from ._ops import data_copy as data_copy
+from ._ops import data_copy_pad as data_copy_pad
 from ._ops import load_data as load_data
 from ._ops import load_data_with_transpose as load_data_with_transpose
 from ._plan import Plan as Plan
@@ -38,6 +39,9 @@ from ._run import run_move as run_move
 from ._sequence import Sequence as Sequence
 from ._sequence import sequence as sequence
 from .instr import Params as Params
+from .instr.data_copy import DataCopyParams as DataCopyParams
+from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams
+from .instr.data_copy_pad import DataCopyPadExtParams as DataCopyPadExtParams
 from .instr.load2d import LoadData2DParams as LoadData2DParams
 from .instr.load2dv2 import LoadData2DParamsV2 as LoadData2DParamsV2
 from .instr.load_data_with_transpose import (
@@ -46,6 +50,7 @@ from .instr.load_data_with_transpose import (
 from .instr.load_data_with_transpose import (
     LoadData2dTransposeParamsV2 as LoadData2dTransposeParamsV2,
 )
+from .instr.nd2nz import Nd2NzParams as Nd2NzParams
 from .instr.nddma import NdDmaConfig as NdDmaConfig
 from .instr.nddma import NdDmaLoopInfo as NdDmaLoopInfo
 from .instr.nddma import NdDmaParams as NdDmaParams

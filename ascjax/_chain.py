@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 import numpy as np
 
 from ._compose import compose, plain
+from ._dtypes import AscendType
 from ._errors import BoundsError, ParamError
 from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest, simplify
 from ._move import Move
 from ._nest import FILL, KEEP, LoopNest
 from ._operands import SOURCE, check_length, form_of, operands, type_of
+from ._packed import element_index, element_nest, on_bytes
 from ._plan import Plan
 from ._primitive import jitted
 
@@ -43,30 +45,51 @@ class Chain:
 
     moves: tuple[Move, ...]
 
+    @functools.cached_property
+    def type(self) -> AscendType:
+        """The type as the chain counts it: in pairs only where all moves do."""
+        return min((move.type for move in self.moves), key=lambda type: type.bits)
+
+    @property
+    def src_size(self) -> int:
+        """Elements of the first source."""
+        first = self.moves[0]
+        return first.src_size * (first.type.bits // self.type.bits)
+
+    @property
+    def dst_size(self) -> int:
+        """Elements of the last destination."""
+        last = self.moves[-1]
+        return last.dst_size * (last.type.bits // self.type.bits)
+
     def __call__(self, src: Any, dst: Any = None) -> jax.Array:
         """What the last destination holds after all moves."""
-        first, last = self.moves[0], self.moves[-1]
-        who = first.calls[0].params.instruction
-        src, dst = operands(who, src, dst)
-        _, packed = type_of(who, (src.shape[-1], src.dtype), form_of(dst), first.type)
-        if packed:
-            rule, fix = (
-                "hold one element each",
-                "Unpack it: chains of bytes are to come.",
-            )
-            raise ParamError("chain", "src", rule, "packed bytes", fix, SOURCE)
-        check_length("chain", "src", form_of(src), first.src_size, packed)
-        check_length("chain", "dst", form_of(dst), last.dst_size, packed)
-        return jitted(self.plan)(src, dst)
+        first = self.moves[0]
+        params = first.calls[0].params
+        src, dst = operands(params.instruction, src, dst)
+        form = src.shape[-1], src.dtype
+        _, packed = type_of(params, form, form_of(dst), first.type)
+        packed = packed or first.type.bits > self.type.bits
+        check_length("chain", "src", form, self.src_size, packed)
+        check_length("chain", "dst", form_of(dst), self.dst_size, packed)
+        return self._packed(src, dst) if packed else jitted(self.plan)(src, dst)
+
+    @functools.cached_property
+    def _packed(self) -> Callable[..., jax.Array]:
+        """The chain as a compiled function of packed operands."""
+        return on_bytes(self.nest, self.src_size, self.dst_size, self._plan)
 
     @functools.cached_property
     def nest(self) -> LoopNest | None:
         """All moves as one nest, or None where they are not one."""
         whole = None
         for move in self.moves:
-            if move.nest is None or move.fills != (0,) or not plain(move.nest):
+            nest = move.nest
+            if nest is None or move.fills != (0,) or not plain(nest):
                 return None
-            nest = simplify(move.nest)
+            if move.type.bits > self.type.bits:
+                nest = element_nest(nest)
+            nest = simplify(nest)
             whole = nest if whole is None else compose(whole, nest)
             if whole is None:
                 return None
@@ -87,22 +110,28 @@ class Chain:
         for move in self.moves:
             check_indexable(move.src_size, move.dst_size, "chain")
             index = move.index_map.index
+            if move.type.bits > self.type.bits:
+                index = element_index(index)
             codes = np.array([FILL - self.fills.index(bits) for bits in move.fills])
             index = np.where(index <= FILL, codes[(FILL - index).clip(0)], index)
             if whole is not None:
                 before = np.where(whole == KEEP, FILL, whole)
                 index = np.where(index >= 0, before[index.clip(0)], index)
             whole = index
-        return IndexMap(np.asarray(whole), self.moves[0].src_size)
+        return IndexMap(np.asarray(whole), self.src_size)
 
     @functools.cached_property
     def plan(self) -> Plan:
         """One plan for all moves: from their nest where they are one, else a map."""
-        first, last = self.moves[0], self.moves[-1]
-        if self.nest is None:
-            return lower_map(self.index_map, self.fills)
-        sizes = first.src_size, last.dst_size
-        return lower_nest(self.nest, *sizes, (0,), first.type.bits)
+        return self._plan(self.src_size, self.dst_size)
+
+    def _plan(self, src_size: int, dst_size: int) -> Plan:
+        """The plan for buffers that may be longer than the moves know."""
+        if self.nest is not None:
+            return lower_nest(self.nest, src_size, dst_size, (0,), self.type.bits)
+        more = dst_size - self.dst_size
+        index = np.pad(self.index_map.index, (0, more), constant_values=KEEP)
+        return lower_map(IndexMap(index, src_size), self.fills)
 
 
 def chain(moves: Iterable[Any]) -> Chain:
@@ -133,14 +162,13 @@ def chain(moves: Iterable[Any]) -> Chain:
         rule, fix = "hold moves", "Make them with asc.Move.of or asc.nn."
         raise ParamError("chain", "moves", rule, repr(list(found)), fix, SOURCE)
     for k, (one, two) in enumerate(itertools.pairwise(found)):
-        if two.type != one.type:
-            rule, fix = (
-                f"move {one.type}, as the one before",
-                "A move does not convert.",
-            )
+        if two.type.name != one.type.name:
+            rule = f"move {one.type}, as the one before"
+            fix = "A move does not convert."
             raise ParamError("chain", f"moves[{k + 1}]", rule, two.type, fix, SOURCE)
-        if two.src_size != one.dst_size:
-            rule = f"read {one.dst_size} elements, what the one before leaves"
+        if two.src_size * two.type.bits != one.dst_size * one.type.bits:
+            unit = "elements" if one.type == two.type else f"elements of {one.type}"
+            rule = f"read {one.dst_size} {unit}, what the one before leaves"
             fix = "Make both for one size of the buffer between them."
             raise BoundsError(
                 "chain", f"moves[{k + 1}]", rule, two.src_size, fix, SOURCE

@@ -49,12 +49,18 @@ class AscendType:
         return 16 * self.c0
 
     @property
+    def pair(self) -> AscendType:
+        """Two elements of 4 bits as one of a byte, the first in the low nibble."""
+        return AscendType(self.name, 2 * self.bits, None)
+
+    @property
     def carrier(self) -> str:
         """Name of the JAX type of an array that holds this type."""
         return self.jax or f"uint{self.bits}"
 
     def __repr__(self) -> str:
-        return self.name
+        table = TYPES.get(self.name, self)
+        return self.name if self.bits == table.bits else f"{self.name} pairs"
 
 
 _TABLE = """
@@ -153,7 +159,7 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
     raise ParamError(
         who,
         "dtype",
-        f"fit the array: {t.name} is held by an array of {t.carrier}, "
+        f"fit the array: {t} is held by an array of {t.carrier}, "
         f"of uint{t.bits} (raw bits){packed}",
         f"an array of {held}",
         "Convert the array, or name the type that it holds.",

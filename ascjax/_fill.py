@@ -81,11 +81,17 @@ class Constant:
         return np.frombuffer(self.data, jnp.dtype(self.kind))[0]
 
 
-def fill_bits(constant: Constant, t: AscendType, who: str, source: str) -> int:
+def fill_bits(
+    constant: Constant,
+    t: AscendType,
+    who: str,
+    source: str,
+    field: str = "constant_value",
+) -> int:
     """The bits of `constant` as an element of `t`; ParamError where it does not fit."""
 
     def refuse(rule: str, fix: str):
-        raise ParamError(who, "constant_value", rule, constant.value, fix, source)
+        raise ParamError(who, field, rule, constant.value, fix, source)
 
     value = constant.value
     if t.bits == 64:

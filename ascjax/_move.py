@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._dtypes import AscendType, ascend_type
+from ._dtypes import AscendType
 from ._errors import AlignmentError, BoundsError, ParamError, SupportError
 from ._index_map import IndexMap, check_bounds, check_indexable
 from ._lowering import lower_map, lower_nest
@@ -80,7 +80,7 @@ class Move:
       calls: the calls, in order.
       product: the product, or None.
       path: "A1->A2" and the like, or None.
-      type: the Ascend C type.
+      type: the Ascend C type, as the calls count it.
       src_size: elements of the source.
       dst_size: elements of the destination.
       overlap: "error" or "last".
@@ -186,7 +186,8 @@ class Move:
                 known = tuple(call.params.paths())
                 name, source = call.params.instruction, call.params.source
                 resolved = resolve_path(path, known, name, source)
-            sites.append(Site(where, resolved, ascend_type(dtype, who)))
+            sites.append(call.params.site(where, resolved, dtype))
+            _check_unit(call.params, sites[-1].type, sites[0].type)
         nests = [_nest(call, site) for call, site in zip(calls, sites, strict=True)]
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
@@ -254,6 +255,15 @@ def check_option(who: str, field: str, value: Any, allowed: tuple[str, ...]) -> 
     if not isinstance(value, str) or value not in allowed:
         rule, fix = f"be one of {', '.join(map(repr, allowed))}", "Use one of these."
         raise ParamError(who, field, rule, repr(value), fix, "instructions.md, Units")
+
+
+def _check_unit(params: Params, counted: AscendType, by_first: AscendType) -> None:
+    """Raise ParamError where calls on one destination count different units."""
+    if counted != by_first:
+        rule = f"count {by_first}, as the first call does"
+        fix = "Make two moves of it."
+        source = "instructions.md, section 6"
+        raise ParamError(params.instruction, "calls", rule, counted, fix, source)
 
 
 _product = product

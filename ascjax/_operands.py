@@ -11,6 +11,7 @@ from jax.core import Tracer
 
 from ._dtypes import AscendType, of_array, require_x64
 from ._errors import BoundsError, ParamError, SupportError
+from .instr import Params
 from .instr._fields import static_int
 
 SOURCE = "instructions.md, Units"
@@ -32,10 +33,14 @@ def operands(who: str, src: Any, dst: Any) -> tuple[jax.Array, jax.Array | None]
 
 
 def type_of(
-    who: str, src: Form, dst: Form | None, dtype: Any
+    params: Params, src: Form, dst: Form | None, dtype: Any
 ) -> tuple[AscendType, bool]:
-    """The operands' type, and whether they are packed."""
+    """The operands' type as `params` count it, and whether an entry holds two."""
+    who = params.instruction
     t, packed = of_array(src[1], dtype, who)
+    counted = params.counted(t)
+    if counted != t:
+        t, packed = of_array(src[1], counted, who)
     if dst is not None and dst[1] != src[1]:
         fix = "Convert one of them: a move does not convert."
         rule = f"have the type of src, {src[1]}"

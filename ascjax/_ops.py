@@ -115,12 +115,14 @@ def data_copy(
     behaviour: str = "documented",
     out: jax.Array | None = None,
 ) -> jax.Array:
-    """`DataCopy`: between GM and UB, with a change of layout on the way.
+    """`DataCopy`: between GM, UB and L1, also with a change of layout on the way.
 
-    `params` is `Nz2NdParamsFull` or `NdDmaParams`. Padding has no gradient. Shapes,
-    arguments, results, errors and gradient are as `load_data`.
+    `params` is `Nz2NdParamsFull`, `NdDmaParams`, `Nd2NzParams` or `DataCopyParams`.
+    Padding has no gradient. Shapes, arguments, results, errors and gradient are as
+    `load_data`, but `Nd2NzParams` take 4-bit types as packed bytes only, and count
+    bytes then.
 
-    Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
+    Source: NZ2ND and NDDMA; instructions.md, sections 4, 5, 6 and 9.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> ub = jnp.arange(1, 1025)
@@ -131,6 +133,39 @@ def data_copy(
     where = (dst_size, src_offset, dst_offset, product, path, dtype)
     options = (*where, overlap, behaviour)
     return _call("data_copy", src, params, swapped, dst, out, options)
+
+
+def data_copy_pad(
+    src: Any,
+    params: Params,
+    *swapped: Any,
+    dst: Any = None,
+    dst_size: int | None = None,
+    src_offset: int = 0,
+    dst_offset: int = 0,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+    out: jax.Array | None = None,
+) -> jax.Array:
+    """`DataCopyPad`: runs of bytes between GM and UB, filled up to whole data blocks.
+
+    `params` is `DataCopyExtParams`, with `pad_params` for GM to UB. Padding has no
+    gradient. Shapes, arguments, results, errors and gradient are as `load_data`.
+
+    Source: instructions.md, section 9.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> pad = asc.DataCopyPadExtParams(True, 0, 3, -1)
+    >>> runs = asc.DataCopyExtParams(2, 20, 0, 0, pad_params=pad)
+    >>> asc.data_copy_pad(jnp.arange(10), runs).tolist()
+    [0, 1, 2, 3, 4, -1, -1, -1, 5, 6, 7, 8, 9, -1, -1, -1]
+    """
+    where = (dst_size, src_offset, dst_offset, product, path, dtype)
+    options = (*where, overlap, behaviour)
+    return _call("data_copy_pad", src, params, swapped, dst, out, options)
 
 
 def _call(

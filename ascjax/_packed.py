@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._lowering import lower_nest
 from ._nest import Coord, Loop, LoopNest
 from ._plan import Plan
-from ._primitive import run
+from ._primitive import jitted, run
 
 
 def unpack(x: jax.Array) -> jax.Array:
@@ -54,12 +57,55 @@ def byte_nest(nest: LoopNest) -> LoopNest | None:
     return LoopNest(tuple(loops), coords, start // 2, nest.dst_start // 2)
 
 
+def element_nest(nest: LoopNest) -> LoopNest:
+    """The nest of bytes as one of elements, two to each."""
+    coords = tuple(
+        dataclasses.replace(c, terms=(*c.terms, 0), stride=2 * c.stride)
+        for c in nest.coords
+    )
+    each = Coord((0,) * len(nest.loops) + (1,), 1)
+    loops = tuple(
+        dataclasses.replace(loop, dst_stride=2 * loop.dst_stride) for loop in nest.loops
+    )
+    half = Loop("half", 2, 1)
+    starts = 2 * nest.src_start, 2 * nest.dst_start
+    return LoopNest((*loops, half), (*coords, each), *starts)
+
+
+def element_index(index: np.ndarray) -> np.ndarray:
+    """The map of bytes as one of elements, two to each."""
+    halves = np.where(index >= 0, 2 * index.astype(np.int64), index)[:, None]
+    return (halves + np.where(halves >= 0, np.arange(2), 0)).reshape(-1)
+
+
 def byte_plan(nest: LoopNest | None, src_bytes: int, dst_bytes: int) -> Plan | None:
     """A plan that moves packed bytes, where the nest allows it."""
     whole = None if nest is None or nest.volume == 0 else byte_nest(nest)
     return None if whole is None else lower_nest(whole, src_bytes, dst_bytes, bits=8)
 
 
-def run_nibbles(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
+def on_bytes(
+    nest: LoopNest | None,
+    src_size: int,
+    dst_size: int,
+    plan_of: Callable[[int, int], Plan],
+) -> Callable[..., jax.Array]:
+    """A move of elements as a compiled function of packed bytes.
+
+    Args:
+      nest: the move, where it is one nest.
+      src_size, dst_size: of the buffers, in elements.
+      plan_of: its plan of elements, for buffers of even sizes.
+    """
+    src_bytes, dst_bytes = -(-src_size // 2), -(-dst_size // 2)
+    plan = byte_plan(nest, src_bytes, dst_bytes)
+    if plan is not None:
+        return jitted(plan)
+    return jax.jit(
+        functools.partial(_by_nibbles, plan_of(2 * src_bytes, 2 * dst_bytes))
+    )
+
+
+def _by_nibbles(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
     """Apply a plan of elements to packed bytes, through one nibble a byte."""
     return pack(run(plan, unpack(src), None if dst is None else unpack(dst)))

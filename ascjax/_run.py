@@ -20,7 +20,8 @@ from ._operands import (
     sizes_of,
     type_of,
 )
-from ._packed import byte_plan, run_nibbles
+from ._packed import on_bytes
+from ._plan import Plan
 from ._primitive import jitted
 
 
@@ -55,8 +56,9 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
 @functools.lru_cache(maxsize=4096)
 def _fitted(move: Move, src: Form, dst: Form | None) -> Callable[..., jax.Array]:
     """The move, compiled for operands of its own sizes and type."""
-    who = move.calls[0].params.instruction
-    _, packed = type_of(who, src, dst, move.type)
+    params = move.calls[0].params
+    _, packed = type_of(params, src, dst, move.type)
+    who = params.instruction
     check_length(who, "src", src, move.src_size, packed)
     check_length(who, "dst", dst, move.dst_size, packed)
     return _applied(move, packed)
@@ -82,9 +84,9 @@ def compiled(
     behaviour: str,
 ) -> Callable[..., jax.Array]:
     """Calls, checked and compiled: a function of (src, dst)."""
-    who = calls[0].params.instruction
-    t, packed = type_of(who, src, dst, dtype)
-    src_size, dst_size = sizes_of(who, src, dst, dst_size, packed)
+    params = calls[0].params
+    t, packed = type_of(params, src, dst, dtype)
+    src_size, dst_size = sizes_of(params.instruction, src, dst, dst_size, packed)
     move = Move.sequence(
         calls,
         src_size=src_size,
@@ -103,12 +105,11 @@ def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
     """The move as a compiled function of (src, dst)."""
     if not packed:
         return jitted(move.plan)
-    src_bytes, dst_bytes = -(-move.src_size // 2), -(-move.dst_size // 2)
-    plan = byte_plan(move.nest, src_bytes, dst_bytes)
-    if plan is not None:
-        return jitted(plan)
-    even = dataclasses.replace(move, src_size=2 * src_bytes, dst_size=2 * dst_bytes)
-    return jax.jit(functools.partial(run_nibbles, even.plan))
+
+    def plan_of(src_size: int, dst_size: int) -> Plan:
+        return dataclasses.replace(move, src_size=src_size, dst_size=dst_size).plan
+
+    return on_bytes(move.nest, move.src_size, move.dst_size, plan_of)
 
 
 def into(move: Callable, src: Any, dst: Any, out: Any, who: str) -> jax.Array:

@@ -174,6 +174,25 @@ CASES: dict[str, Case] = {
     ),
     "nddma_sliding_windows": one(nddma((1, 2), (1, 5), (5, 4)), "float", 12, 23),
     "nddma_nop": one(nddma((1, 9), (1, 16), (7, 0), (3, 1), (2, 2), 1.5), "half", 5, 9),
+    # ND2NZ: blocks of 16 elements of half, of 8 of float
+    "nd2nz_whole_columns": one(
+        asc.Nd2NzParams(1, 5, 32, 0, 37, 16, 1, 0), "half", 200, 345
+    ),
+    "nd2nz_tail": one(asc.Nd2NzParams(1, 3, 19, 0, 21, 4, 1, 0), "float", 62, 100),
+    "nd2nz_matrices_in_columns": one(
+        asc.Nd2NzParams(3, 2, 11, 15, 45, 6, 1, 16), "float", 90, 97
+    ),
+    # DataCopy and DataCopyPad
+    "data_copy": one(asc.DataCopyParams(3, 2, 1, 2), "half", 150, 193),
+    "data_copy_pad_in": one(
+        asc.DataCopyExtParams(
+            3, 40, 8, 1, pad_params=asc.DataCopyPadExtParams(True, 2, 1, 7)
+        ),
+        "float",
+        40,
+        71,
+    ),
+    "data_copy_pad_out": one(asc.DataCopyExtParams(3, 40, 1, 8), "float", 75, 37),
     # sequences
     "sequence_one_nest": several(
         [

@@ -267,6 +267,45 @@ fault(
     ),
 )
 
+# --- ND2NZ, DataCopy, DataCopyPad
+
+ROWS, RUNS, BYTES = asc.Nd2NzParams, asc.DataCopyParams, asc.DataCopyExtParams
+
+fault(
+    "map",
+    "nd2nz: the last column is not filled up",
+    misread(ROWS, d_value=lambda p: p.d_value // 64 * 64),
+)
+fault(
+    "map",
+    "nd2nz: the distance of rows is taken as 1",
+    misread(ROWS, dst_nz_n_stride=lambda p: 1),
+)
+fault(
+    "map",
+    "nd2nz: the matrix stride counts blocks",
+    bend(
+        ROWS,
+        lambda p, at, nest: step(nest, "nd", dst=p.dst_nz_matrix_stride * at.type.c0),
+    ),
+)
+fault(
+    "map",
+    "data_copy: a gap is read as a stride",
+    bend(RUNS, lambda p, at, nest: step(nest, "i", dst=p.dst_gap * at.type.c0)),
+)
+fault(
+    "map",
+    "data_copy_pad: the gaps' units are swapped",
+    misread(BYTES, src_stride=lambda p: p.dst_stride * 4, dst_stride=lambda p: 0),
+)
+
+
+@functools.partial(fault, "map", "4-bit types are not counted in pairs")
+def _unpaired(patch):
+    patch.setattr(ROWS, "pairs", False)
+
+
 # --- NDDMA
 
 NDDMA = asc.NdDmaParams

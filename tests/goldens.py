@@ -11,7 +11,7 @@ from ascjax.instr import params_class
 
 GOLDEN = Path(__file__).parent / "golden"
 KEEP, FILL = -1, -2
-SETS = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma")
+SETS = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma", "nd2nz")
 
 
 def load(name):

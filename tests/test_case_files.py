@@ -85,9 +85,18 @@ def test_null_product_and_path_are_read(tmp_path):
 
 
 def test_nd2nz_counts_bytes_of_4_bit_types(tmp_path):
+    """One row of 33 bytes: a whole block, and a block with one byte in it."""
+    fields = {"ndNum": 1, "nValue": 1, "dValue": 33, "dstNzC0Stride": 2}
     packed = {**CASE, "instruction": "nd2nz", "dtype": "int4b_t", "itembits": 8}
-    (case,) = read_cases(write(tmp_path, [packed]))
-    assert check_case(case).status == "unsupported"
+    packed |= {"path": "GM->A1", "fields": fields, "src_size": 33, "dst_size": 96}
+    packed |= {"src_offset": 0, "dst_offset": 0}
+    row = [*range(32), *[-1] * 32, 32, *[-2] * 31]
+    (case,) = read_cases(write(tmp_path, [packed], {"one": np.array(row)}))
+    result = check_case(case, through_op=True)
+    assert (result.status, result.compared) == ("ok", ("map", "oracle", "op"))
+    short = {**packed, "src_size": 32}
+    (case,) = read_cases(write(tmp_path, [short], {"one": np.array(row)}))
+    assert "src must hold elements [0, 33)" in check_case(case).message
 
 
 def test_error_and_field_are_read_beside_why_only(tmp_path):

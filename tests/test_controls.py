@@ -53,9 +53,28 @@ INTERLEAVED = {
     "dstDStride": 64,
     "dstNdMatrixStride": 40,
 }
+BYTE_ROWS = {
+    "ndNum": 1,
+    "nValue": 2,
+    "dValue": 35,
+    "srcDValue": 40,
+    "dstNzC0Stride": 4,
+    "dstNzNStride": 1,
+}
+BLOCKS = {"blockCount": 2, "blockLen": 2, "srcGap": 1, "dstGap": 3}
+PADDED_RUNS = {
+    "blockCount": 2,
+    "blockLen": 40,
+    "srcStride": 12,
+    "dstStride": 1,
+    "padParams": {"isPad": True, "leftPadding": 1, "rightPadding": 2},
+}
 MOVES = [
     case_of(None, "nddma", PADDED, 25, 90),
     case_of(None, "nz2nd", INTERLEAVED, 600, 160),
+    case_of(None, "nd2nz", BYTE_ROWS, 80, 200, "int4b_t"),
+    case_of(None, "data_copy", BLOCKS, 200, 300),
+    case_of(None, "data_copy_pad", PADDED_RUNS, 60, 90, "float"),
 ]
 EDGES = [
     case_of("one element short", "load2d", ONE, 255, 256),

@@ -114,11 +114,12 @@ OPS = (
     "load_data",
     "load_data_with_transpose",
     "data_copy",
+    "data_copy_pad",
     "run_move",
     "sequence",
     "chain",
 )
-PARTS = ("NdDmaConfig", "NdDmaLoopInfo")
+PARTS = ("NdDmaConfig", "NdDmaLoopInfo", "DataCopyPadExtParams")
 DATA = (
     *(
         "AscendType",

@@ -9,6 +9,8 @@ import pytest
 from refusals import HALF, ONE, check_refused, info, move
 
 import ascjax as asc
+from ascjax.instr import REGISTRY
+from ascjax.instr._params import OPS
 
 NZ = asc.Nz2NdParamsFull(1, 1, 16, 0, 0, 0, 0)
 SQUARE = asc.LoadData2dTransposeParams(0, 1)
@@ -116,7 +118,7 @@ def test_a_traced_constant_is_refused():
 
 
 def test_ascend_c_s_order_of_arguments_is_explained():
-    for op in ("load_data", "load_data_with_transpose", "data_copy"):
+    for op in OPS:
         for args, got in (
             ((HALF, HALF, ONE), "arguments in Ascend C's order (dst, src, params)"),
             ((ONE, HALF), "params first"),
@@ -136,12 +138,19 @@ def test_an_op_takes_its_own_params():
         "load_data_with_transpose": (
             "LoadData2dTransposeParams or LoadData2dTransposeParamsV2"
         ),
-        "data_copy": "NdDmaParams or Nz2NdParamsFull",
+        "data_copy": "DataCopyParams or Nd2NzParams or NdDmaParams or Nz2NdParamsFull",
+        "data_copy_pad": "DataCopyExtParams",
     }
     others = {"load_data": NZ, "load_data_with_transpose": ONE, "data_copy": SQUARE}
+    others["data_copy_pad"] = NZ
     modules = zip(
         takes,
-        (asc.nn.LoadData, asc.nn.LoadDataWithTranspose, asc.nn.DataCopy),
+        (
+            asc.nn.LoadData,
+            asc.nn.LoadDataWithTranspose,
+            asc.nn.DataCopy,
+            asc.nn.DataCopyPad,
+        ),
         strict=True,
     )
     for op, module in modules:
@@ -376,8 +385,8 @@ def test_fields_are_the_struct_s():
 def test_an_instruction_that_is_not_there_is_named():
     check_refused(
         asc.SupportError,
-        "ascjax: instruction must be one that ascjax has (load2d, load2dv2, ldwt_v1, "
-        "ldwt_v2, nddma, nz2nd), got 'load4d'. ",
+        f"ascjax: instruction must be one that ascjax has ({', '.join(REGISTRY)}), got "
+        "'load4d'. ",
         asc.Params.from_dict,
         {"instruction": "load4d", "fields": {}},
     )

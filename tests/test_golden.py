@@ -34,7 +34,7 @@ def test_call_sites_of_real_kernels_agree(name):
 
 
 def test_no_case_is_lost():
-    assert len(CASES) == 6 * 48
+    assert len(CASES) == 7 * 48
     counts = {
         name: [c["instruction"] for c in SITES.values()].count(name) for name in SETS
     }
@@ -45,6 +45,7 @@ def test_no_case_is_lost():
         "ldwt_v2": 1,
         "nz2nd": 3,
         "nddma": 8,
+        "nd2nz": 8,
     }
     assert {(c["instruction"], c["why"]) for c in INVALID} == BROKEN.keys()
 
@@ -132,6 +133,12 @@ BROKEN = {
     ("nddma", "ascending destination strides interleave"): (
         "OverlapError",
         "loop_dst_stride[1]",
+    ),
+    ("nd2nz", "nValue above 16384"): ("ParamError", "n_value"),
+    ("nd2nz", "dstNzNStride below 1"): ("ParamError", "dst_nz_n_stride"),
+    ("nd2nz", "destination offset in L1 not 32-byte aligned"): (
+        "AlignmentError",
+        "dst_offset",
     ),
 }
 

@@ -16,6 +16,7 @@ MODULES = {
     "load_data": asc.nn.LoadData,
     "load_data_with_transpose": asc.nn.LoadDataWithTranspose,
     "data_copy": asc.nn.DataCopy,
+    "data_copy_pad": asc.nn.DataCopyPad,
 }
 NAMES = [name for name, case in CASES.items() if len(case.calls) == 1]
 

@@ -103,6 +103,115 @@ def run_packed(case: Case):
     return lambda src, dst=None: asc.run_move(case.move, src, dst)
 
 
+# --- an instruction that counts bytes: ND2NZ
+
+# Two rows of 35 bytes, the second from byte 40; each a whole block and 3 bytes of one.
+ROWS = asc.Nd2NzParams(1, 2, 35, 0, 40, 2, 1, 0)
+
+
+def rows_by_hand(src: np.ndarray) -> np.ndarray:
+    """What ROWS leave of a source of 75 bytes: NZ of two rows, zero bits behind."""
+    out = np.zeros(128, np.uint8)
+    out[0:32], out[64:67] = src[0:32], src[32:35]
+    out[32:64], out[96:99] = src[40:72], src[72:75]
+    return out
+
+
+def every_way_in(dtype):
+    """{name: what takes packed bytes to packed bytes by ROWS}."""
+    where = {"product": "950PR" if dtype[0] == "f" else "910B", "path": "GM->L1"}
+    module = asc.nn.DataCopy(ROWS, dtype=dtype, src_size=75, **where)
+    return {
+        "op": lambda src: asc.data_copy(src, ROWS, dtype=dtype, **where),
+        "module": module,
+        "module from a dict": asc.nn.DataCopy.from_dict(module.to_dict()),
+        "sequence": asc.sequence([ROWS], dtype=dtype, **where),
+        "move": lambda src: asc.run_move(module.move, src),
+        "chain": asc.chain([module]),
+    }
+
+
+@pytest.mark.parametrize("dtype", FOUR_BITS)
+def test_rows_of_bytes_land_in_nz_every_way(dtype):
+    src = np.arange(100, 175, dtype=np.uint8)
+    for name, way in every_way_in(dtype).items():
+        np.testing.assert_array_equal(way(src), rows_by_hand(src), name)
+    move = asc.nn.DataCopy(ROWS, dtype=dtype, src_size=75).move
+    assert (move.dst_size, move.type.c0) == (128, 32)
+    assert str(move.type) == f"{dtype} pairs"
+
+
+def test_elements_in_entries_of_their_own_are_no_bytes():
+    text = (
+        r"nd2nz: dtype must fit the array: int4b_t pairs is held by an array of uint8"
+    )
+    with pytest.raises(asc.ParamError, match=text):
+        asc.data_copy(jnp.zeros(150, "int4"), ROWS, dtype="int4b_t")
+    move = asc.Move.of(ROWS, dtype="int4b_t", src_size=75)
+    with pytest.raises(asc.ParamError, match=text):
+        asc.run_move(move, jnp.zeros(150, "int4"))
+
+
+def test_a_type_named_by_a_move_of_pairs_is_counted_as_each_instruction_does():
+    pairs = asc.Move.of(ROWS, dtype="int4b_t", src_size=75).type
+    other = asc.Move.of(_one, dtype=pairs, src_size=1024)
+    assert other.type is asc.ascend_type("int4b_t") and other.dst_size == 1024
+    again = asc.Move.of(ROWS, dtype=other.type, src_size=75)
+    assert again.type == pairs
+
+
+def test_calls_of_one_destination_count_alike():
+    text = "load2d: calls must count int4b_t pairs, as the first call does, got int4b_t"
+    with pytest.raises(asc.ParamError, match=text):
+        asc.Move.sequence(
+            (asc.Call(ROWS), asc.Call(_one)), dtype="int4b_t", src_size=75
+        )
+
+
+def test_bytes_and_elements_meet_in_a_chain():
+    """GM to L1 by bytes, L1 to L0 by elements: 4 fractals, of which two are moved, and
+    a square that is transposed, on whole and on part-filled columns."""
+    for d_value in (64, 61):
+        rows = asc.Nd2NzParams(1, 64, d_value, 0, 64, 64, 1, 0)
+        to_l1 = asc.Move.of(rows, dtype="int4b_t", src_size=64 * 64)
+        assert to_l1.dst_size == 4096
+        src = patterns(1, (3, 64 * 64), "uint8")
+        l1 = asc.run_move(to_l1, src)
+        for params, op in (
+            (asc.LoadData2DParams(1, 2, 2), asc.load_data),
+            (asc.LoadData2dTransposeParams(1, 1), asc.load_data_with_transpose),
+        ):
+            to_l0 = asc.Move.of(params, dtype="int4b_t", src_size=8192)
+            road = asc.chain([to_l1, to_l0])
+            want = op(l1, params, dtype="int4b_t")
+            check_same(road(src), want)
+            old = patterns(2, (3, to_l0.dst_size // 2), "uint8")
+            check_same(road(src, old), want)
+            index = road.index_map.index
+            assert road.plan.dst_size == index.size == to_l0.dst_size
+            got = np.where(index >= 0, unpacked(src)[..., index], 0)
+            check_same(packed(got), want)
+
+
+def test_a_chain_of_elements_takes_packed_bytes():
+    case = NIBBLES["odd_destination"]
+    src, dst = held(case)
+    road = asc.chain([case.move])
+    check_same(road(src, dst), reference(case.move, src, dst))
+    whole = BYTES["box"]
+    check_same(asc.chain([whole.move])(held(whole)[0]), whole.run(held(whole)[0]))
+
+
+def test_a_chain_compares_bits_where_units_differ():
+    to_l1 = asc.Move.of(ROWS, dtype="int4b_t", src_size=75)
+    to_l0 = asc.Move.of(asc.LoadData2DParams(), dtype="int4b_t", src_size=128)
+    text = (
+        r"must read 128 elements of int4b_t pairs, what the one before leaves, got 128"
+    )
+    with pytest.raises(asc.BoundsError, match=text):
+        asc.chain([to_l1, to_l0])
+
+
 # --- the checks themselves
 
 

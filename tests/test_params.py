@@ -13,8 +13,9 @@ from goldens import CASES
 
 import ascjax as asc
 from ascjax.instr import REGISTRY, params_class
+from ascjax.instr._params import OPS
 
-# Each struct's fields in the C order: instructions.md, sections 1 to 5.
+# Each struct's fields in the C order: instructions.md, sections 1 to 6 and 9.
 STRUCTS = {
     "load2d": (
         asc.LoadData2DParams,
@@ -36,6 +37,12 @@ STRUCTS = {
         asc.Nz2NdParamsFull,
         "ndNum nValue dValue srcNdMatrixStride srcNStride dstDStride dstNdMatrixStride",
     ),
+    "nd2nz": (
+        asc.Nd2NzParams,
+        "ndNum nValue dValue srcNdMatrixStride srcDValue dstNzC0Stride dstNzNStride "
+        "dstNzMatrixStride",
+    ),
+    "data_copy": (asc.DataCopyParams, "blockCount blockLen srcGap dstGap"),
 }
 INFO = asc.NdDmaLoopInfo((1, 8), (1, 16), (8, 2), (3, 1), (5, 1))
 
@@ -108,6 +115,10 @@ def test_lists_of_any_kind_become_tuples():
 
 SAMPLES = [
     *(cls(*made(fields).values()) for cls, fields in STRUCTS.values()),
+    asc.DataCopyExtParams(3, 40, 8, 1),
+    asc.DataCopyExtParams(
+        3, 40, 8, 1, 5, asc.DataCopyPadExtParams(True, 2, 1, np.float16(0.1))
+    ),
     asc.NdDmaParams(INFO),
     asc.NdDmaParams(INFO, -0.0, asc.NdDmaConfig(False, 3, 0xFFFF)),
     asc.NdDmaParams(INFO, 1.5 + 2j),
@@ -147,7 +158,7 @@ def test_every_instruction_is_registered_under_its_name():
     for name, (cls, _) in STRUCTS.items():
         assert params_class(name) is cls and cls.instruction == name
     ops = {cls.op for cls in REGISTRY.values()}
-    assert ops == {"load_data", "load_data_with_transpose", "data_copy"}
+    assert ops == {*OPS}
 
 
 # --- values
@@ -306,5 +317,6 @@ def test_a_constant_that_a_narrow_float_lacks_is_refused(dtype, value, rule):
 
 
 def test_other_instructions_pad_with_zero_bits():
-    for cls, _ in STRUCTS.values():
-        assert cls(*[1] * 6).fill_bits(asc.ascend_type("half")) == 0
+    for cls, fields in STRUCTS.values():
+        ones = cls(*[1] * len(fields.split()))
+        assert ones.fill_bits(asc.ascend_type("half")) == 0

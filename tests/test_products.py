@@ -15,7 +15,7 @@ from ascjax._products import resolve_path
 from ascjax.instr import params_class
 
 SPEC = json.loads((Path(__file__).parents[1] / "docs/spec/products.json").read_text())
-SUPPORTED = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma")
+SUPPORTED = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma", "nd2nz")
 PATHS = ("GM->A1", "GM->B1", "A1->A2", "B1->B2", "GM->A2", "GM->B2")
 
 
@@ -123,6 +123,16 @@ def test_a_move_is_legal_just_where_the_table_says_so(instruction):
                     assert error.field in ("product", "path", "dtype")
                     legal = False
                 assert legal == listed, site
+
+
+@pytest.mark.parametrize("instruction", ["data_copy", "data_copy_pad"])
+def test_plain_copies_are_on_all_products_but_the_vector_core(instruction):
+    cls = params_class(instruction)
+    having = [key for key, p in asc.PRODUCTS.items() if cls.paths(p)]
+    assert having == [key for key in asc.PRODUCTS if key != "atlas_inference_vector"]
+    least = 4 if instruction == "data_copy" else 8
+    every = {name for name, t in TYPES.items() if t.bits >= least}
+    assert all(set(types) == every for types in cls.paths().values())
 
 
 # --- paths

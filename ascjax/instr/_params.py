@@ -19,7 +19,8 @@ Support = Mapping[str, Mapping[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """Where a call runs: product and path, each None where not given, and the type."""
+    """Where a call runs: product and path, each None where not given, and the type as
+    the params count it (`Params.site` makes one)."""
 
     product: Product | None
     path: str | None
@@ -45,7 +46,7 @@ class CField:
 REGISTRY: dict[str, type[Params]] = {}
 
 
-OPS = ("load_data", "load_data_with_transpose", "data_copy")
+OPS = ("load_data", "load_data_with_transpose", "data_copy", "data_copy_pad")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
@@ -62,6 +63,8 @@ class Params:
       source: document and table of the fields.
       support: {product: {"path path ...": "type type ..."}}.
       widths: the widths in bits that it is defined for; those of `support` where empty.
+      pairs: whether fields, offsets, sizes and map count 4-bit types in pairs: packed
+        bytes.
 
     >>> import ascjax as asc
     >>> asc.Params.from_dict({"instruction": "load2d", "fields": {"repeatTimes": 3}})
@@ -75,6 +78,7 @@ class Params:
     source: ClassVar[str]
     support: ClassVar[Support]
     widths: ClassVar[tuple[int, ...]] = ()
+    pairs: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -174,6 +178,18 @@ class Params:
     # --- what follows from the tables
 
     @classmethod
+    def counted(cls, type: AscendType) -> AscendType:
+        """The type that this instruction counts where `type` is named."""
+        type = TYPES[type.name]
+        return type.pair if cls.pairs and type.bits == 4 else type
+
+    @classmethod
+    def site(cls, product: Product | None, path: str | None, dtype: Any) -> Site:
+        """Where a call runs, its type as this instruction counts it."""
+        type = ascend_type(dtype, cls.instruction)
+        return Site(product, path, cls.counted(type))
+
+    @classmethod
     def paths(cls, product: Product | None = None) -> dict[str, tuple[str, ...]]:
         """{path: type names} on one product, or over all of them."""
         keys = PRODUCTS if product is None else [product.key]
@@ -189,7 +205,8 @@ class Params:
         """Raise where the width is not moved at all, or the product lacks the
         instruction, path or type."""
         every = sum(self.paths().values(), ())
-        widths = self.widths or tuple(sorted({TYPES[name].bits for name in every}))
+        counted = {self.counted(TYPES[name]).bits for name in every}
+        widths = self.widths or tuple(sorted(counted))
         if site.type.bits not in widths:
             rule = f"be {', '.join(map(str, widths))} bits wide"
             got = f"{site.type} ({site.type.bits} bits)"
@@ -273,7 +290,7 @@ class Params:
 
     def explain(self, dtype: Any) -> str:
         """The formula with the numbers put in, for elements of `dtype`."""
-        site = Site(None, None, ascend_type(dtype))
+        site = self.site(None, None, dtype)
         self.check_support(site)
         self.rules(site)
         return str(self.nest(site))

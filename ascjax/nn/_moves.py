@@ -144,10 +144,10 @@ class LoadDataWithTranspose(_MoveModule):
 class DataCopy(_MoveModule):
     """`asc.data_copy` as a module, checked when it is built.
 
-    `params` is `Nz2NdParamsFull` or `NdDmaParams`. Shapes, arguments, errors and
-    gradient are as `nn.LoadData`.
+    `params` is `Nz2NdParamsFull`, `NdDmaParams`, `Nd2NzParams` or `DataCopyParams`.
+    Shapes, arguments, errors and gradient are as `nn.LoadData`.
 
-    Source: NZ2ND and NDDMA; instructions.md, sections 4 and 5.
+    Source: NZ2ND and NDDMA; instructions.md, sections 4, 5, 6 and 9.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> p = asc.Nz2NdParamsFull(1, 2, 32, 1, 2, 32, 1)
@@ -157,3 +157,22 @@ class DataCopy(_MoveModule):
     """
 
     op = "data_copy"
+
+
+class DataCopyPad(_MoveModule):
+    """`asc.data_copy_pad` as a module, checked when it is built.
+
+    `params` is `DataCopyExtParams`. Shapes, arguments, errors and gradient are as
+    `nn.LoadData`.
+
+    Source: instructions.md, section 9.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.DataCopyExtParams(2, 20, 0, 4)
+    >>> move = asc.nn.DataCopyPad(p, product="910B", path="UB->GM", dtype="float",
+    ...                           src_size=16)
+    >>> move(jnp.arange(16.0))[4:8]
+    Array([4., 0., 8., 9.], dtype=float32)
+    """
+
+    op = "data_copy_pad"

@@ -7,18 +7,21 @@ iterations; `run` applies them and checks bounds and overlap, nothing else. A NO
 nothing.
 """
 
-from ._copies import nddma, nz2nd
+from ._copies import data_copy, data_copy_pad, nd2nz, nddma, nz2nd
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
 from ._machine import FILL, INSTRUCTIONS, instruction, run
 
 __all__ = [
     "FILL",
     "INSTRUCTIONS",
+    "data_copy",
+    "data_copy_pad",
     "instruction",
     "ldwt_v1",
     "ldwt_v2",
     "load2d",
     "load2dv2",
+    "nd2nz",
     "nddma",
     "nz2nd",
     "run",

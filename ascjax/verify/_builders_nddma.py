@@ -19,9 +19,9 @@ def nddma(site: Site, draw: Draw) -> NdDmaParams:
     left = draw(0, 2) if set_left else UNSET_PAD
     right = draw(0, 2) if set_right else UNSET_PAD
     config = NdDmaConfig(nearest, left, right, draw(0, 1) == 1)
-    constant = 0 if wide else _constant(site, draw)
+    value = 0 if wide else constant(site, draw)
     if chance(draw, 8):
-        return NdDmaParams(_nothing(draw, dim), constant, config)
+        return NdDmaParams(_nothing(draw, dim), value, config)
     room = budget(draw)
     sizes, lefts, rights, spans = [], [], [], []
     for a in range(dim):
@@ -45,7 +45,7 @@ def nddma(site: Site, draw: Draw) -> NdDmaParams:
         for span, stride in zip(spans, _dst_strides(draw, spans), strict=True)
     )
     info = NdDmaLoopInfo(src, dst, tuple(sizes), tuple(lefts), tuple(rights))
-    return NdDmaParams(info, constant, config)
+    return NdDmaParams(info, value, config)
 
 
 def _pad(draw: Draw, most: int) -> int:
@@ -99,7 +99,8 @@ def _dst_strides(draw: Draw, spans: list[int]) -> list[int]:
     return strides
 
 
-def _constant(site: Site, draw: Draw) -> Any:
+def constant(site: Site, draw: Draw) -> Any:
+    """A padding value of the type."""
     name = site.type.jax or ""
     if name == "bool":
         return draw(0, 1)
@@ -108,4 +109,8 @@ def _constant(site: Site, draw: Draw) -> Any:
     if name.startswith("int"):
         top = 2 ** (site.type.bits - 1)
         return one_of(draw, (0, -1, 7, top - 1, -top))
+    if name in ("", "float8_e8m0fnu"):  # no values in JAX, or positive ones only
+        return 0 if not name else one_of(draw, (0, 1.0, 2.0**-127, 2.0**127))
+    if name.startswith("float8"):
+        return one_of(draw, (0, 1.5, -0.0, -3.0))
     return one_of(draw, (0, 1.5, -0.0, -3.0, float("inf")))

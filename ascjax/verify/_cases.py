@@ -19,10 +19,6 @@ from ..instr import REGISTRY
 from ._entry import CaseFileError, Entry, Step, json_name
 from ._members import OPERAND, SCENARIO, of_case
 
-# An instruction may move 4-bit types as packed bytes, which its params cannot say of
-# themselves: case files hold it before ascjax does. ND2NZ: instructions.md, section 6.
-_BYTES = frozenset({"nd2nz"})
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
@@ -105,14 +101,14 @@ class Scenario:
 
 
 def unit_bits(instruction: str, dtype: Any) -> int:
-    """Bits of what an instruction counts: its elements, but bytes where ND2NZ moves
-    4-bit types packed.
+    """Bits of what an instruction counts: its elements, but bytes where it counts
+    4-bit types in pairs.
 
     >>> unit_bits("load2d", "int4b_t"), unit_bits("nd2nz", "int4b_t")
     (4, 8)
     """
-    bits = ascend_type(dtype).bits
-    return max(bits, 8) if instruction in _BYTES else bits
+    t = ascend_type(dtype)
+    return (REGISTRY[instruction].counted(t) if instruction in REGISTRY else t).bits
 
 
 def read_cases(path: Path) -> list[Case | Scenario]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._dtypes import ascend_type
 from .._nest import LoopNest
-from ..instr import REGISTRY, Site
+from ..instr import REGISTRY
 from ..instr._params import CField
 
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
@@ -96,8 +95,8 @@ def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[
     if instruction not in REGISTRY:
         return
     try:
-        site = Site(None, None, ascend_type(dtype))
-        nest = REGISTRY[instruction].from_fields(fields).nest(site)
+        params = REGISTRY[instruction].from_fields(fields)
+        nest = params.nest(params.site(None, None, dtype))
     except Exception:  # whatever is wrong with it, the check of the case says so
         return
     if nest.volume == 0:

@@ -52,14 +52,15 @@ def trace(case: Case) -> None:
     Raises:
       AscendError: where the documents do not allow the case.
     """
-    t = ascend_type(case.dtype)
+    calls = calls_of(case)
+    t = calls[0].params.counted(ascend_type(case.dtype))
     wide = jax.enable_x64(True) if t.bits == 64 else contextlib.nullcontext()
     with wide:
         op = _sequence.sequence(
-            calls_of(case),
+            calls,
             product=case.product,
             path=case.path,
-            dtype=t,
+            dtype=t.name,
             overlap=case.overlap,  # pyright: ignore[reportArgumentType]
         )
         jax.eval_shape(

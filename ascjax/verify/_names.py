@@ -7,7 +7,7 @@ import difflib
 from .._errors import SupportError
 from ..instr import REGISTRY, Params, params_class
 
-LACKING = ("nd2nz", "load3dv2", "data_copy", "data_copy_pad", "mmad", "fixpipe")
+LACKING = ("load3dv2", "mmad", "fixpipe")
 """Instructions that ascjax knows of but does not have."""
 
 

@@ -19,6 +19,7 @@ from .._move import Move
 from .._products import POSITIONS
 from ..instr import Params, Site
 from ._builders import ldwt_v1, ldwt_v2, load2d, load2dv2, nz2nd
+from ._builders_copies import data_copy, data_copy_pad, nd2nz
 from ._builders_nddma import nddma
 from ._choices import Draw
 from ._names import runnable
@@ -30,6 +31,9 @@ BUILDERS: dict[str, Callable[[Site, Draw], Params]] = {
     "ldwt_v2": ldwt_v2,
     "nz2nd": nz2nd,
     "nddma": nddma,
+    "nd2nz": nd2nz,
+    "data_copy": data_copy,
+    "data_copy_pad": data_copy_pad,
 }
 """The builders of legal params by instruction; a new instruction may add its own."""
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._dtypes import TYPES
 from .._errors import AscendError
-from .._products import PRODUCTS
-from ..instr import REGISTRY, Site
+from .._products import PRODUCTS, Product
+from ..instr import REGISTRY, Params, Site
 from ._cases import Case
 from ._check import Check, one_line
 from ._coverage import coverage
@@ -72,14 +71,24 @@ def run_suite(
 
 
 def combinations() -> list[tuple[str, Site]]:
-    """Every instruction x product x path x type of the support tables."""
+    """Every instruction x product x path x type of the support tables. Where a table is
+    the same for all its products, each path and type has one of these, in turn."""
     return [
-        (instruction, Site(product, path, TYPES[name]))
+        (instruction, params.site(product, path, name))
         for instruction, params in REGISTRY.items()
-        for product in PRODUCTS.values()
-        for path, names in params.paths(product).items()
-        for name in names
+        for product, path, name in _places(params)
     ]
+
+
+def _places(params: type[Params]) -> Iterator[tuple[Product, str, str]]:
+    """Product, path and type of each combination of one instruction."""
+    having = [product for product in PRODUCTS.values() if params.paths(product)]
+    alike = all(params.paths(product) == params.paths() for product in having)
+    turn = itertools.cycle(having)
+    for product in [None] if alike else having:
+        for path, names in params.paths(product).items():
+            for name in names:
+                yield product or next(turn), path, name
 
 
 def draw(among: Sequence[tuple[str, Site]], cases: int, seed: int) -> Iterator[Check]:

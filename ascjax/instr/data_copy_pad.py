@@ -1,0 +1,223 @@
+"""DataCopyPad: runs of bytes between GM and UB, padded in UB (instructions.md, 9)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from jax.errors import JAXTypeError
+
+from .._dtypes import TYPES, AscendType
+from .._errors import ParamError
+from .._fill import Constant, fill_bits
+from .._nest import Loop, LoopNest
+from ._fields import as_flag, c_name, ignored, in_range, integer
+from ._params import CField, Params, Site
+from .data_copy import PRODUCTS_WITH_COPIES
+
+_WHO, _SOURCE = "data_copy_pad", "instructions.md, section 9"
+_TYPES = " ".join(name for name, t in TYPES.items() if t.bits >= 8)
+_PATHS = "GM->VECIN VECOUT->GM"
+_PADS = ("left_padding", "right_padding")
+_BLOCK = 32  # bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class DataCopyPadExtParams:
+    """`DataCopyPadExtParams<T>`: what surrounds each run in UB.
+
+    Args:
+      is_pad: whether anything does; if not, the rest has no effect.
+      left_padding: elements in front, [0, 32], at most 32 bytes.
+      right_padding: elements behind, [0, 32], at most 32 bytes.
+      padding_value: what they are filled with; 0 for 64-bit types.
+    Raises:
+      ParamError: a field out of range, or a value that is no number.
+    Source: instructions.md, section 9.
+
+    >>> import ascjax as asc
+    >>> asc.DataCopyPadExtParams(True, 0, 3, 1.5).right_padding
+    3
+    """
+
+    is_pad: bool = False
+    left_padding: int = 0
+    right_padding: int = 0
+    padding_value: Any = 0
+
+    def __post_init__(self):
+        flag = as_flag(_WHO, "is_pad", self.is_pad, _SOURCE)
+        object.__setattr__(self, "is_pad", flag)
+        for name in _PADS:
+            value = in_range(
+                _WHO, name, getattr(self, name), 0, _BLOCK, "elements", _SOURCE
+            )
+            object.__setattr__(self, name, value)
+        try:
+            constant = Constant.of(self.padding_value)
+        except (TypeError, JAXTypeError) as error:
+            rule, got = "be a number, known while tracing", repr(self.padding_value)
+            fix = "Pass a Python number or a NumPy scalar."
+            raise ParamError(_WHO, "padding_value", rule, got, fix, _SOURCE) from error
+        object.__setattr__(self, "padding_value", constant)
+
+
+class DataCopyExtParams(Params):
+    """`DataCopyPad(dst, src, DataCopyExtParams[, DataCopyPadExtParams])`.
+
+    With `pad_params` runs come from GM to UB, where each takes whole data blocks of 32
+    bytes: padding, the data, padding. What is left of the last block is kept. Without,
+    they go from UB, each from the start of a block, to GM, and nothing but the data is
+    written.
+
+    Shapes: `src` and `dst` are flat, in elements.
+
+    Args:
+      block_count: runs, [0, 4095]; 0 makes a NOP.
+      block_len: bytes of each run, [0, 2097151], a multiple of the type's size; 0 makes
+        a NOP.
+      src_stride: from the end of one run to the start of the next, [0, 2^32): bytes in
+        GM, a multiple of the type's size, blocks of 32 bytes in UB.
+      dst_stride: the same in the destination.
+      rsv: ignored.
+      pad_params: a `DataCopyPadExtParams`, for GM to UB; None for UB to GM.
+    Raises:
+      ParamError: a field out of range, while the params are made; bytes that are no
+        whole elements, padding of more than 32 bytes or of a value that does not fit
+        the type, or `pad_params` on the wrong way, while tracing.
+    Gradient: to the element each cell came from; none from padding.
+    Source: instructions.md, section 9.
+
+    >>> import ascjax as asc
+    >>> pad = asc.DataCopyPadExtParams(True, 2, 1, 0)
+    >>> print(asc.DataCopyExtParams(3, 40, 8, 1, pad_params=pad).explain("half"))
+    for i < 3, x < 23:
+        dst[48*i + x] = src[24*i + x - 2] if 0 <= x - 2 < 20 else padding
+    >>> print(asc.DataCopyExtParams(3, 40, 1, 8).explain("half"))
+    for i < 3, x < 20:
+        dst[24*i + x] = src[48*i + x]
+    """
+
+    instruction = _WHO
+    op = "data_copy_pad"
+    source = _SOURCE
+    support = {key: {_PATHS: _TYPES} for key in PRODUCTS_WITH_COPIES}
+
+    block_count: int = integer(0, 4095, "runs", default=1)
+    block_len: int = integer(0, 2097151, "bytes")
+    src_stride: int = integer(
+        0, 2**32 - 1, "bytes in GM, blocks of 32 bytes in UB, end to start"
+    )
+    dst_stride: int = integer(
+        0, 2**32 - 1, "bytes in GM, blocks of 32 bytes in UB, end to start"
+    )
+    rsv: int = ignored()
+    pad_params: DataCopyPadExtParams | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.pad_params, DataCopyPadExtParams | None):
+            fix = "Make one with asc.DataCopyPadExtParams(...)."
+            rule = "be a DataCopyPadExtParams, or None from UB to GM"
+            self.refuse("pad_params", rule, fix, got=repr(self.pad_params))
+
+    def rules(self, site: Site) -> None:
+        size, pad = site.type.bits // 8, self.pad_params
+        for name in ("block_len", "src_stride" if pad else "dst_stride"):
+            if getattr(self, name) % size:
+                rule = f"be a multiple of {size} (bytes), the size of {site.type}"
+                self.refuse(name, rule, "Move whole elements, or a narrower type.")
+        if site.path and site.path.startswith("GM") != (pad is not None):
+            if pad is None:
+                rule, fix = "be given from GM to UB", "Add a DataCopyPadExtParams()."
+            else:
+                rule, fix = "be None from UB to GM", "Leave it out."
+            self.refuse("pad_params", rule, fix)
+        if pad is None:
+            return
+        for name in _PADS:
+            value = getattr(pad, name)
+            if value > site.type.c0:
+                rule = f"be at most {site.type.c0} (elements of {site.type}), 32 bytes"
+                self.refuse(name, rule, "Pad less.", got=value)
+        self.fill_bits(site.type)
+
+    def nest(self, site: Site) -> LoopNest:
+        size, c0, pad = site.type.bits // 8, site.type.c0, self.pad_params
+        count = self.block_len // size
+        if count == 0:
+            return LoopNest.nop()
+        if pad is None:
+            held = -(-count // c0)
+            return LoopNest.strided(
+                0,
+                0,
+                (
+                    "i",
+                    self.block_count,
+                    (held + self.src_stride) * c0,
+                    count + self.dst_stride // size,
+                ),
+                ("x", count, 1, 1),
+            )
+        left, right = (getattr(pad, name) if pad.is_pad else 0 for name in _PADS)
+        written = left + count + right
+        held = -(-written // c0)
+        bound = (-left, count, "fill") if left or right else ()
+        return LoopNest.build(
+            0,
+            0,
+            [
+                Loop("i", self.block_count, (held + self.dst_stride) * c0),
+                Loop("x", written, 1),
+            ],
+            [({"i": 1}, count + self.src_stride // size), ({"x": 1}, 1, *bound)],
+        )
+
+    def fill_bits(self, type: AscendType) -> int:
+        pad = self.pad_params
+        if pad is None or not pad.is_pad:
+            return 0
+        return fill_bits(pad.padding_value, type, _WHO, _SOURCE, "padding_value")
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Params:
+        """From the C names; the padding, if any, as an object `padParams`."""
+        given = dict(fields)
+        nested = given.pop("padParams", None)
+        if nested is not None:
+            named = {c_name(f.name): f.name for f in _pad_fields()}
+            if not isinstance(nested, Mapping) or nested.keys() - named.keys():
+                rule = f"be an object of {', '.join(named)}"
+                fix = "Use the C struct's names."
+                raise ParamError(_WHO, "pad_params", rule, repr(nested), fix, _SOURCE)
+            held = {named[name]: value for name, value in nested.items()}
+            given["padParams"] = DataCopyPadExtParams(**held)
+        return super().from_fields(given)
+
+    @classmethod
+    def c_fields(cls) -> dict[str, CField]:
+        own = super().c_fields()
+        own.pop("padParams")
+        pads = CField("integer", 0, _BLOCK)
+        return {
+            **own,
+            "padParams.isPad": CField("flag", 0, 1),
+            "padParams.leftPadding": pads,
+            "padParams.rightPadding": pads,
+            "padParams.paddingValue": CField("number"),
+        }
+
+    def to_fields(self) -> dict[str, Any]:
+        fields, pad = super().to_fields(), self.pad_params
+        del fields["padParams"]
+        if pad is not None:
+            held = {c_name(f.name): getattr(pad, f.name) for f in _pad_fields()}
+            held["paddingValue"] = pad.padding_value.to_json()
+            fields["padParams"] = held
+        return fields
+
+
+def _pad_fields() -> tuple[dataclasses.Field, ...]:
+    return dataclasses.fields(DataCopyPadExtParams)
