@@ -121,17 +121,8 @@ OPS = (
 )
 PARTS = ("NdDmaConfig", "NdDmaLoopInfo", "DataCopyPadExtParams")
 DATA = (
-    *(
-        "AscendType",
-        "Call",
-        "Coord",
-        "IndexMap",
-        "Loop",
-        "LoopNest",
-        "Move",
-        "ParamsHeld",
-    ),
-    *("Plan", "Product"),
+    *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
+    *("Plan", "Product", "Held"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",
@@ -151,7 +142,10 @@ def kind_of(name):
             return "error"
         if issubclass(value, asc.Params) and value is not asc.Params:
             return "params"
-    if name.startswith("asc.nn.") or last in ("Sequence", "Chain"):
+    if (name.startswith("asc.nn.") and last not in DATA) or last in (
+        "Sequence",
+        "Chain",
+    ):
         return "module"
     if name.startswith("asc.oracle."):
         others = {"run": "oracle", "instruction": "registers a rule"}
