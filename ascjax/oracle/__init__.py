@@ -8,6 +8,7 @@ nothing.
 """
 
 from ._copies import nddma, nz2nd
+from ._layouts import layout
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
 from ._machine import FILL, INSTRUCTIONS, instruction, run
 
@@ -15,6 +16,7 @@ __all__ = [
     "FILL",
     "INSTRUCTIONS",
     "instruction",
+    "layout",
     "ldwt_v1",
     "ldwt_v2",
     "load2d",
