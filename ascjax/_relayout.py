@@ -21,7 +21,7 @@ from ._nest import Loop, LoopNest
 from ._plan import Plan
 from ._primitive import run
 from ._steps import Pad, Permute, Read, Split, Step, Write
-from ._window import Window, reshape, zeros
+from ._window import Window, zeros
 
 Shape = tuple[int, ...]
 
@@ -47,23 +47,6 @@ class Crop(Step):
 
 def _times(shape: Shape) -> str:
     return " x ".join(map(str, shape))
-
-
-@dataclasses.dataclass(frozen=True)
-class Merge(Step):
-    """Put digits together to whole axes: `before` and `after` are the shapes."""
-
-    before: Shape
-    after: Shape
-
-    def forward(self, x, lead, context):
-        return reshape(x, (*x.shape[:lead], *self.after), context.fence)
-
-    def backward(self, x, lead, context):
-        return x.reshape(*x.shape[:lead], *self.before)
-
-    def __str__(self) -> str:
-        return f"merge     {_times(self.before)} to {_times(self.after)}"
 
 
 def nest_between(src: Digits, dst: Digits, shape: Shape) -> LoopNest | None:
@@ -140,7 +123,7 @@ def _stripped(src: Digits, dst: Digits, shape: Shape) -> Plan:
     src, dst = (tuple(d for d in side if d.extent > 1) for side in (src, dst))
     steps: list[Step] = [Read(_box(src))]
     order, parts = _by_axis(src, axes)
-    steps += [Permute(order), Merge(parts, has), Crop(has, own)]
+    steps += [Permute(order), Split(parts, has), Crop(has, own)]
     steps.append(Pad(tuple((0, g - n) for n, g in zip(own, gets, strict=True))))
     order, parts = _by_axis(dst, axes)
     back = tuple(order.index(k) for k in range(len(dst)))
@@ -148,7 +131,7 @@ def _stripped(src: Digits, dst: Digits, shape: Shape) -> Plan:
     idle = [
         Permute(tuple(range(len(src)))),
         Permute(tuple(range(len(dst)))),
-        *(kind(of, of) for kind in (Merge, Crop, Split) for of in (has, own, gets)),
+        *(kind(of, of) for kind in (Split, Crop) for of in (has, own, gets)),
         Pad(((0, 0),) * rank),
     ]
     why = "padding is stripped: by way of whole axes"

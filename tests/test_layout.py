@@ -82,8 +82,10 @@ def test_address_and_nest_are_the_oracle_s(format, shape, width):
     np.testing.assert_array_equal(index, want)
 
 
-@pytest.mark.parametrize("width", (4, 8, 16, 32))
-@each_case
+@pytest.mark.parametrize(
+    ("format", "shape", "width"),
+    [(*case, (4, 8, 16, 32)[k % 4]) for k, case in enumerate(CASES)],
+)
 def test_pack_and_unpack_move_ids_as_the_oracle_says(format, shape, width):
     dtype = WIDTHS[width]
     layout = asc.Layout(format, shape, dtype)
@@ -97,7 +99,8 @@ def test_pack_and_unpack_move_ids_as_the_oracle_says(format, shape, width):
 
 
 @pytest.mark.parametrize(
-    ("shape", "width"), [*zip(SHAPES, [16, 8, 4, 32, 32, 8, 16], strict=True)]
+    ("shape", "width"),
+    [((17, 33), 8), ((1, 1), 16), ((64, 96), 4), ((2, 17, 1, 3), 16)],
 )
 def test_convert_is_pack_after_unpack_whatever_the_padding_held(shape, width):
     formats = MATRICES if len(shape) < 4 else MAPS
@@ -188,7 +191,7 @@ def layouts(draw):
     return asc.Layout(format, shape, dtype, fractal)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(layouts(), st.integers(0, 99))
 def test_any_layout_packs_bit_for_bit_and_comes_back(layout, seed):
     x = patterns(seed, layout.shape, jnp.dtype(layout.dtype.carrier))
@@ -196,7 +199,7 @@ def test_any_layout_packs_bit_for_bit_and_comes_back(layout, seed):
     check_layout(layout, layout.pack, layout.unpack, x, junk)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(layouts(), st.data(), st.integers(0, 99))
 def test_any_conversion_ends_as_a_direct_pack(src, data, seed):
     other = MATRICES if src.format in MATRICES else MAPS
@@ -252,8 +255,9 @@ def test_every_type_keeps_every_bit(format, dtype):
 # --- transforms
 
 
-@pytest.mark.parametrize("shape", [(17, 33), (32, 64)])
-@pytest.mark.parametrize("format", MATRICES)
+@pytest.mark.parametrize(
+    ("format", "shape"), [("NZ", (17, 33)), ("ZN", (32, 64)), ("DN", (3, 5))]
+)
 def test_transforms(format, shape):
     layout = asc.Layout(format, shape, "float")
     at, size = oracle.layout(format, shape, 32)
@@ -306,7 +310,7 @@ def test_a_conversion_of_whole_blocks_is_one_transpose():
     for pair in itertools.product(MATRICES, MATRICES):
         text = steps(*pair, (64, 64), "int8_t")
         assert text.count("= ascjax_move") == 1 and "index" not in text
-        assert "merge" not in text and text.count("Permute") <= 1
+        assert "Crop" not in text and text.count("Permute") <= 1
     assert steps("NZ", "ZN", (17, 33), "int8_t").count("= ascjax_move") == 1
 
 
