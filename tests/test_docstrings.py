@@ -117,11 +117,12 @@ OPS = (
     "run_move",
     "sequence",
     "chain",
+    "convert",
 )
 PARTS = ("NdDmaConfig", "NdDmaLoopInfo")
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product"),
+    *("Plan", "Product", "Layout"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",
