@@ -252,6 +252,17 @@ def test_every_type_keeps_every_bit(format, dtype):
     check_layout(layout, layout.pack, layout.unpack, x, junk)
 
 
+@pytest.mark.parametrize("dtype", ["int64_t", "double", "complex64"])
+def test_64_bits_keep_every_bit(dtype):
+    layout = asc.Layout("ZN", (5, 33), dtype)
+    assert layout.dims == (2, 3, 16, 4)
+    with jax.enable_x64(True):
+        x = patterns(5, (5, 33), jnp.dtype(layout.dtype.carrier))
+        check_layout(layout, layout.pack, layout.unpack, x, x[0, 0])
+    with pytest.raises(asc.ParamError, match="while jax_enable_x64 is off"):
+        layout.pack(np.zeros((5, 33), np.int64))
+
+
 # --- transforms
 
 
