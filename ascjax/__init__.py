@@ -13,6 +13,8 @@ from ._errors import OverlapError as OverlapError
 from ._errors import ParamError as ParamError
 from ._errors import SupportError as SupportError
 from ._index_map import IndexMap as IndexMap
+from ._layout import Layout as Layout
+from ._layout import convert as convert
 from ._move import Call as Call
 from ._move import Move as Move
 from ._nest import Coord as Coord

@@ -286,3 +286,19 @@ def test_shard_map_with_a_scan_inside():
         run, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"), check_vma=True
     )
     check_same(jax.jit(over)(srcs, jnp.asarray(dst)), moved(move, srcs[:, 2], dst))
+
+
+def test_layouts_keep_the_sharding_of_leading_axes(mesh):
+    layout = asc.Layout("NZ", (17, 33), "float")
+    x = integers(2, (8, 17, 33), "float32")
+
+    @jax.jit
+    def run(x):
+        buffer = layout.pack(x)
+        zn = asc.convert(buffer, layout, "ZN")
+        return buffer, layout.unpack(buffer), zn
+
+    buffer, back, zn = run(put(mesh, x, "x", None, None))
+    check_same(back, x)
+    check_same(zn, asc.Layout("ZN", (17, 33), "float").pack(x))
+    assert all(map(spread, (buffer, back, zn)))

@@ -22,7 +22,10 @@ cases, report, strides, timing, work = (
     for name in ("cases", "report", "strides", "timing", "work")
 )
 sys.path.remove(str(ROOT))
-SCRIPTS = ("bench_dispatch", "bench_first_call", "bench_fusion", "bench_moves")
+SCRIPTS = (
+    *("bench_dispatch", "bench_first_call", "bench_fusion", "bench_layout"),
+    "bench_moves",
+)
 EACH = [
     pytest.param(case, name, id=f"{case.name}, {name}")
     for case in cases.CASES.values()

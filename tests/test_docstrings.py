@@ -118,11 +118,12 @@ OPS = (
     "run_move",
     "sequence",
     "chain",
+    "convert",
 )
 PARTS = ("NdDmaConfig", "NdDmaLoopInfo", "DataCopyPadExtParams")
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product", "Held"),
+    *("Plan", "Product", "Held", "Layout"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",

@@ -8,6 +8,7 @@ nothing.
 """
 
 from ._copies import data_copy, data_copy_pad, nd2nz, nddma, nz2nd
+from ._layouts import layout
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
 from ._machine import FILL, INSTRUCTIONS, instruction, run
 
@@ -17,6 +18,7 @@ __all__ = [
     "data_copy",
     "data_copy_pad",
     "instruction",
+    "layout",
     "ldwt_v1",
     "ldwt_v2",
     "load2d",
