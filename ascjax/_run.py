@@ -40,7 +40,7 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
       ParamError: arrays of another type than the move's.
       BoundsError: arrays of other sizes than the move's.
     Gradient: as `load_data`.
-    Source: instructions.md, sections 1 to 5.
+    Source: instructions.md, sections 1 to 6 and 9.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> p = asc.LoadData2DParams(start_index=1, repeat_times=1)

@@ -243,6 +243,8 @@ INTERLEAVED = {
     *("ldwt_v2_013", "ldwt_v2_027"),
     *("pfa-v-int8-ldwt-overlap", "fa-matmul-l0b-fp8-loop"),
 }
+# A last call of fewer rows: calls that differ are not one nest.
+UNEQUAL_CALLS = {"easyasc-nd2zz-wide-float", "flatquant-nd2zz-tail-half"}
 
 
 def test_no_other_golden_case_needs_an_index():
@@ -251,7 +253,7 @@ def test_no_other_golden_case_needs_an_index():
         for name, case in {**CASES, **SITES}.items()
         if any(isinstance(step, Gather) for step in move_of(case).plan.steps)
     }
-    assert needed <= INTERLEAVED
+    assert needed <= INTERLEAVED | UNEQUAL_CALLS
 
 
 # --- as values

@@ -75,7 +75,7 @@ def test_every_instruction_has_a_builder():
 
 def test_samples_reach_the_ends_of_the_fields():
     draw = seeded(0)
-    drawn = [(name, site, sample(name, site, draw)) for name, site in SITES * 4]
+    drawn = [(name, site, sample(name, site, draw)) for name, site in SITES * 5]
     found = coverage((n, s.params.to_fields(), at.type.name) for n, at, s in drawn)
     made = [(name, s) for name, _, s in drawn]
     for name, entry in found.items():

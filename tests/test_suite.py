@@ -9,7 +9,7 @@ import pytest
 
 import ascjax as asc
 from ascjax import _ops, oracle
-from ascjax.instr import REGISTRY, Params, Site, integer
+from ascjax.instr import REGISTRY, Params, Site, integer, params_class
 from ascjax.verify import _check, _suite
 from ascjax.verify._coverage import coverage
 from ascjax.verify._documents import UNSTATED, examples
@@ -70,6 +70,16 @@ def test_by_default_it_runs_over_2000_sets_and_400_ops():
         ops = [check for check in draw(among, 1, seed) if check.through_op]
         assert len(ops) >= 400  # the documents' examples come on top
         assert {check.case.instruction for check in ops} == REGISTRY.keys()
+
+
+def test_products_with_one_table_take_turns():
+    sites = [site for name, site in combinations() if name == "data_copy_pad"]
+    places = [(site.path, site.type.name) for site in sites]
+    paths = params_class("data_copy_pad").paths()
+    assert places == [(path, name) for path in paths for name in paths[path]]
+    assert len({site.product for site in sites}) == len(asc.PRODUCTS) - 1
+    of_nz2nd = {site.product for name, site in combinations() if name == "nz2nd"}
+    assert len(of_nz2nd) == 4, "tables that differ are drawn for every product"
 
 
 def test_each_combination_has_an_op_for_most_seeds():

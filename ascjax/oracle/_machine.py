@@ -73,7 +73,7 @@ def run(
     Raises: SupportError for an unknown instruction, ParamError where the spec has no
       formula, BoundsError for a read or write outside a buffer, OverlapError for a
       second write to an element.
-    Source: instructions.md, sections 1 to 5.
+    Source: instructions.md, sections 1 to 6 and 9.
 
     >>> from ascjax import oracle
     >>> src, dst = np.arange(512), np.full(512, -1)

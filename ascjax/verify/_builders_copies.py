@@ -80,7 +80,7 @@ def data_copy(site: Site, draw: Draw) -> DataCopyParams:
     blocks = budget(draw) // site.type.c0
     length = count(draw, min(40, blocks))
     runs = count(draw, max(1, min(40, blocks // length)))
-    if chance(draw, 60):
+    if site.type.c0 <= 16 and chance(draw, 60):
         runs, length = 4095, 1
     gap = functools.partial(_gap, draw, runs, 65535, 4)
     return DataCopyParams(runs, length, gap(), gap())

@@ -52,8 +52,9 @@ def trace(case: Case) -> None:
     Raises:
       AscendError: where the documents do not allow the case.
     """
+    t = ascend_type(case.dtype)
     calls = calls_of(case)
-    t = calls[0].params.counted(ascend_type(case.dtype))
+    t = calls[0].params.counted(t)
     wide = jax.enable_x64(True) if t.bits == 64 else contextlib.nullcontext()
     with wide:
         op = _sequence.sequence(
