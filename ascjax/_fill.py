@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.errors import JAXTypeError
 
 from ._dtypes import AscendType
 from ._errors import ParamError
@@ -81,11 +82,27 @@ class Constant:
         return np.frombuffer(self.data, jnp.dtype(self.kind))[0]
 
 
-def fill_bits(constant: Constant, t: AscendType, who: str, source: str) -> int:
+def constant_of(value: Any, who: str, field: str, source: str) -> Constant:
+    """A field's value as a constant; ParamError where it is no number."""
+    try:
+        return Constant.of(value)
+    except (TypeError, JAXTypeError) as error:
+        rule = "be a number, known while tracing"
+        fix = "Pass a Python number or a NumPy scalar."
+        raise ParamError(who, field, rule, repr(value), fix, source) from error
+
+
+def fill_bits(
+    constant: Constant,
+    t: AscendType,
+    who: str,
+    source: str,
+    field: str = "constant_value",
+) -> int:
     """The bits of `constant` as an element of `t`; ParamError where it does not fit."""
 
     def refuse(rule: str, fix: str):
-        raise ParamError(who, "constant_value", rule, constant.value, fix, source)
+        raise ParamError(who, field, rule, constant.value, fix, source)
 
     value = constant.value
     if t.bits == 64:

@@ -118,10 +118,10 @@ OPS = (
     "sequence",
     "chain",
 )
-PARTS = ("NdDmaConfig", "NdDmaLoopInfo")
+PARTS = ("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo")
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product"),
+    *("Plan", "Product", "Runs"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",

@@ -8,8 +8,9 @@ nothing.
 """
 
 from ._copies import nddma, nz2nd
+from ._load3d import load3dv2
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
-from ._machine import FILL, INSTRUCTIONS, instruction, run
+from ._machine import FILL, INSTRUCTIONS, instruction, run, writes
 
 __all__ = [
     "FILL",
@@ -19,7 +20,9 @@ __all__ = [
     "ldwt_v2",
     "load2d",
     "load2dv2",
+    "load3dv2",
     "nddma",
     "nz2nd",
     "run",
+    "writes",
 ]

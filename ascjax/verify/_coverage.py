@@ -6,19 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .._dtypes import ascend_type
-from .._nest import LoopNest
+from .._nest import FILL, LoopNest
+from .._runs import Runs
 from ..instr import REGISTRY, Site
 from ..instr._params import CField
+from ._names import site_of
 
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
 
 
-def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, Any]:
+def coverage(cases: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     """How often each field stands at its ends, and each kind of move occurs.
 
     Args:
-      cases: instruction, fields by their C names as case files have them, and type; an
-        absent field counts as its default, and nowhere where it has none.
+      cases: instruction, fields by their C names as case files have them, and type, and
+        product and path where the kind depends on them; an absent field counts as its
+        default, and nowhere where it has none.
 
     Returns {instruction: {"cases", "fields", "kinds"}}, ready for JSON. A field has its
     "range" (None where ascjax does not know it), and how many cases have it at "zero",
@@ -37,7 +40,7 @@ def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, A
     """
     found: dict[str, Any] = {}
     known = {name: params.c_fields() for name, params in REGISTRY.items()}
-    for instruction, fields, dtype in cases:
+    for instruction, fields, dtype, *where in cases:
         c_fields = known.get(instruction, {})
         entry = found.setdefault(instruction, _empty(c_fields))
         entry["cases"] += 1
@@ -47,7 +50,7 @@ def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, A
         for name, row in entry["fields"].items():
             default = c_fields[name].default if name in c_fields else None
             _count(row, values.get(name, _integers(default)))
-        for kind in _kinds(instruction, fields, dtype):
+        for kind in _kinds(instruction, fields, dtype, *where):
             entry["kinds"][kind] += 1
     return found
 
@@ -91,12 +94,19 @@ def _count(row: dict[str, Any], values: tuple[int, ...]) -> None:
     row["odd"] += any(v % 2 for v in values)
 
 
-def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[str]:
+def _kinds(
+    instruction: str,
+    fields: Mapping[str, Any],
+    dtype: str,
+    product: Any = None,
+    path: str | None = None,
+) -> Iterator[str]:
     """The kinds that a case belongs to; one that is not legal belongs to none."""
     if instruction not in REGISTRY:
         return
     try:
-        site = Site(None, None, ascend_type(dtype))
+        where, path = site_of(product, path, instruction)
+        site = Site(where, path, ascend_type(dtype))
         nest = REGISTRY[instruction].from_fields(fields).nest(site)
     except Exception:  # whatever is wrong with it, the check of the case says so
         return
@@ -106,6 +116,12 @@ def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[
     low, high = nest.dst_range()
     if high - low + 1 > nest.volume:
         yield "gaps"
+    if isinstance(nest, Runs):
+        if nest.dst_step > 1 and nest.length > 1:
+            yield "transpose"
+        if (nest.src == FILL).any():
+            yield "padding"
+        return
     steps = _steps(nest)
     if any(src < 0 for src, _ in steps):
         yield "decreasing"
