@@ -132,7 +132,7 @@ def test_ascend_c_s_order_of_arguments_is_explained():
 
 def test_an_op_takes_its_own_params():
     takes = {
-        "load_data": "LoadData2DParams or LoadData2DParamsV2",
+        "load_data": ("LoadData2DParams or LoadData2DParamsV2 or LoadData3DParamsV2"),
         "load_data_with_transpose": (
             "LoadData2dTransposeParams or LoadData2dTransposeParamsV2"
         ),
@@ -376,8 +376,8 @@ def test_fields_are_the_struct_s():
 def test_an_instruction_that_is_not_there_is_named():
     check_refused(
         asc.SupportError,
-        "ascjax: instruction must be one that ascjax has (load2d, load2dv2, ldwt_v1, "
-        "ldwt_v2, nddma, nz2nd), got 'load4d'. ",
+        "ascjax: instruction must be one that ascjax has (load2d, load2dv2, load3dv2, "
+        "ldwt_v1, ldwt_v2, nddma, nz2nd), got 'load4d'. ",
         asc.Params.from_dict,
         {"instruction": "load4d", "fields": {}},
     )

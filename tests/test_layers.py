@@ -109,7 +109,8 @@ def test_the_walk_sees_the_package():
     edges = graph(sources())
     assert len(edges) > 25
     assert edges["_errors"] == set()
-    assert edges["_overlap"] == {"_nest"}
+    assert edges["_overlap"] == {"_runs"}
+    assert edges["_runs"] == {"_nest"}
     assert edges["instr.load2dv2"] >= {"_nest", "instr._fields", "instr._params"}
     assert edges["nn._moves"] >= {"_ops", "instr.__init__"}
 

@@ -23,7 +23,7 @@ def load3dv2(site: Site, draw: Draw) -> LoadData3DParamsV2:
         "f_matrix_ctrl": draw(0, 1),
     }
     if site.product is ATLAS_350:
-        known["repeat"] = LoadDataRepeatParam(dst_stride=free(draw, 0, 65535))
+        known["repeat"] = _once(draw, free(draw, 0, 65535))
     if chance(draw, 8):
         return LoadData3DParamsV2(**known, **_nothing(draw, c0))
     plain = chance(draw, 4)
@@ -31,12 +31,12 @@ def load3dv2(site: Site, draw: Draw) -> LoadData3DParamsV2:
     blocks = one_of(draw, (1, draw(1, 3)))
     rows, columns = matrix[0], matrix[1] * blocks
     m_start, m = _part(draw, rows, 16, 1, bits == 32, budget(draw) // c0)
-    k_start, k = _part(draw, columns * c0, c0, c0, False, budget(draw) // m)
+    k_start, k = _part(draw, columns * c0, c0, c0, False, budget(draw) // max(m, 16))
     if site.product is ATLAS_350:
         transposed = turned or site.path == "B1->B2"
         down, across = (k, m) if transposed else (m, k)
         least = -(-down // 16) if across > c0 else 0
-        known["repeat"] = LoadDataRepeatParam(dst_stride=least + draw(0, 3) // 2)
+        known["repeat"] = _once(draw, least + draw(0, 3) // 2)
     return LoadData3DParamsV2(
         channel_size=blocks * c0,
         k_extension=k,
@@ -46,6 +46,11 @@ def load3dv2(site: Site, draw: Draw) -> LoadData3DParamsV2:
         **sizes,
         **known,
     )
+
+
+def _once(draw: Draw, dst_stride: int) -> LoadDataRepeatParam:
+    """The register of one repeat, whose stride and mode do nothing."""
+    return LoadDataRepeatParam(free(draw, 0, 65535), 1, draw(0, 1), dst_stride)
 
 
 def _nothing(draw: Draw, c0: int) -> dict[str, Any]:
