@@ -35,12 +35,14 @@ class CField:
       kind: "integer", "flag", "list" (of integers) or "number".
       low, high: the range of the integers; None where it has none.
       default: what an absent field means; None where it means nothing.
+      unit: what it counts, where the class's own field does not say.
     """
 
     kind: str
     low: int | None = None
     high: int | None = None
     default: Any = None
+    unit: str = dataclasses.field(default="", repr=False)
 
 
 REGISTRY: dict[str, type[Params]] = {}

@@ -291,8 +291,8 @@ class LoadData3DParamsV2(Params):
         found = super().c_fields()
         del found["repeat"]
         members = {
-            f"repeat.{c_name(name)}": CField("integer", 0, high)
-            for name, (high, _) in _REPEAT.items()
+            f"repeat.{c_name(name)}": CField("integer", 0, high, unit=unit)
+            for name, (high, unit) in _REPEAT.items()
         }
         return {**found, "padValue": CField("number", default=0), **members}
 
