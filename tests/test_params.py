@@ -108,6 +108,8 @@ def test_lists_of_any_kind_become_tuples():
 
 SAMPLES = [
     *(cls(*made(fields).values()) for cls, fields in STRUCTS.values()),
+    asc.LoadData3DParamsV2((1, 2, 3, 4), *range(1, 14), pad_value=-0.0),
+    asc.LoadData3DParamsV2(repeat=asc.LoadDataRepeatParam(1, 2, 1, 4)),
     asc.NdDmaParams(INFO),
     asc.NdDmaParams(INFO, -0.0, asc.NdDmaConfig(False, 3, 0xFFFF)),
     asc.NdDmaParams(INFO, 1.5 + 2j),
