@@ -17,6 +17,8 @@ from ._layout import Layout as Layout
 from ._layout import convert as convert
 from ._move import Call as Call
 from ._move import Move as Move
+from ._nest import FILL as FILL
+from ._nest import KEEP as KEEP
 from ._nest import Coord as Coord
 from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
@@ -38,6 +40,7 @@ from ._products import PRODUCTS as PRODUCTS
 from ._products import Product as Product
 from ._products import product as product
 from ._run import run_move as run_move
+from ._runs import Runs as Runs
 from ._sequence import Sequence as Sequence
 from ._sequence import sequence as sequence
 from .instr import Params as Params
@@ -46,6 +49,8 @@ from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams
 from .instr.data_copy_pad import DataCopyPadExtParams as DataCopyPadExtParams
 from .instr.load2d import LoadData2DParams as LoadData2DParams
 from .instr.load2dv2 import LoadData2DParamsV2 as LoadData2DParamsV2
+from .instr.load3dv2 import LoadData3DParamsV2 as LoadData3DParamsV2
+from .instr.load3dv2 import LoadDataRepeatParam as LoadDataRepeatParam
 from .instr.load_data_with_transpose import (
     LoadData2dTransposeParams as LoadData2dTransposeParams,
 )

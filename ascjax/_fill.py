@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.errors import JAXTypeError
 
 from ._dtypes import AscendType
 from ._errors import ParamError
@@ -79,6 +80,16 @@ class Constant:
         if self.kind == "complex":
             return complex(*struct.unpack("<dd", self.data))
         return np.frombuffer(self.data, jnp.dtype(self.kind))[0]
+
+
+def constant_of(value: Any, who: str, field: str, source: str) -> Constant:
+    """A field's value as a constant; ParamError where it is no number."""
+    try:
+        return Constant.of(value)
+    except (TypeError, JAXTypeError) as error:
+        rule = "be a number, known while tracing"
+        fix = "Pass a Python number or a NumPy scalar."
+        raise ParamError(who, field, rule, repr(value), fix, source) from error
 
 
 def fill_bits(

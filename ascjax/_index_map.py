@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ._errors import BoundsError, OverlapError, ParamError
-from ._nest import FILL, KEEP, LoopNest
+from ._nest import FILL, KEEP
+from ._runs import Stated
 
 _INT32 = 2**31 - 1
 
@@ -44,8 +45,8 @@ class IndexMap:
         object.__setattr__(self, "index", index)
 
     @classmethod
-    def of_nest(cls, nest: LoopNest, src_size: int, dst_size: int) -> IndexMap:
-        """The map of a nest, the later of two writes winning.
+    def of_nest(cls, nest: Stated, src_size: int, dst_size: int) -> IndexMap:
+        """The map of a nest or of runs, the later of two writes winning.
 
         Raises:
           BoundsError: for a read outside the source or a write outside the destination.
@@ -162,7 +163,7 @@ class IndexMap:
 
 
 def check_bounds(
-    nest: LoopNest, src_size: int, dst_size: int, who: str, source: str | None
+    nest: Stated, src_size: int, dst_size: int, who: str, source: str | None
 ) -> None:
     """Raise BoundsError where a nest leaves its source or destination."""
     if nest.volume == 0:

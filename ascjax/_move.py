@@ -19,6 +19,7 @@ from ._lowering import lower_map, lower_nest
 from ._nest import FILL, LoopNest
 from ._plan import Plan
 from ._products import POSITIONS, Product, product, resolve_path
+from ._runs import Stated
 from .instr import Params, Site
 from .instr._fields import static_int
 
@@ -202,8 +203,8 @@ class Move:
         return cls(calls, where, resolved, sites[0].type, src_size, dst_size, overlap)
 
     @functools.cached_property
-    def nests(self) -> tuple[LoopNest, ...]:
-        """The loops of each call, its operands' starts included."""
+    def nests(self) -> tuple[Stated, ...]:
+        """The loops or runs of each call, its operands' starts included."""
         site = Site(self.product, self.path, self.type)
         return tuple(
             call.params.nest(site).shift(call.src_offset, call.dst_offset)
@@ -269,8 +270,8 @@ def _check_unit(params: Params, counted: AscendType, by_first: AscendType) -> No
 _product = product
 
 
-def _nest(call: Call, site: Site) -> LoopNest:
-    """The nest of one call, after every check but bounds and overlap."""
+def _nest(call: Call, site: Site) -> Stated:
+    """The nest or runs of one call, after every check but bounds and overlap."""
     params = call.params
     params.check_support(site)
     params.rules(site)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -226,9 +226,12 @@ class LoopNest:
         )
 
     @staticmethod
-    def stack(nests: Sequence[LoopNest]) -> LoopNest | None:
+    def stack(nests: Sequence[Any]) -> LoopNest | None:
         """One nest that runs `nests` in order, where they differ in their starts only
-        and these step as loops do: evenly, or evenly in groups that step evenly."""
+        and these step as loops do: evenly, or evenly in groups that step evenly. None
+        where they do not, or where one is no nest."""
+        if not all(isinstance(nest, LoopNest) for nest in nests):
+            return None
         first = nests[0]
         starts = [
             (nest.src_start - first.src_start, nest.dst_start - first.dst_start)
@@ -255,7 +258,7 @@ class LoopNest:
             return "nothing moves: a count is zero (NOP)"
         names = [loop.name for loop in self.loops]
         head = ", ".join(f"{loop.name} < {loop.extent}" for loop in self.loops)
-        dst = _sum(
+        dst = sum_of(
             [(loop.dst_stride, loop.name) for loop in self.loops], self.dst_start
         )
         plain: list[tuple[int, str]] = []
@@ -267,14 +270,14 @@ class LoopNest:
                 plain += [(coord.stride * term, name) for term, name in terms]
                 start += coord.stride * coord.offset
                 continue
-            text = _sum(terms, coord.offset)
+            text = sum_of(terms, coord.offset)
             if coord.outside == "clamp":
                 plain.append((coord.stride, f"clip({text}, 0, {coord.extent - 1})"))
             else:
                 bare = coord.stride == 1 or " " not in text
                 plain.append((coord.stride, text if bare else f"({text})"))
                 inside.append(f"0 <= {text} < {coord.extent}")
-        line = f"dst[{dst}] = src[{_sum(plain, start)}]"
+        line = f"dst[{dst}] = src[{sum_of(plain, start)}]"
         if inside:
             line += f" if {' and '.join(inside)} else padding"
         return f"for {head}:\n    {line}"
@@ -311,7 +314,7 @@ def _at(start: tuple[int, int], k: int, step: tuple[int, int]) -> tuple[int, int
     return start[0] + k * step[0], start[1] + k * step[1]
 
 
-def _sum(terms: Sequence[tuple[int, str]], start: int) -> str:
+def sum_of(terms: Sequence[tuple[int, str]], start: int) -> str:
     """A sum as people write it: no zero terms, no factor 1, signs in place."""
     moves = any(factor for factor, _ in terms)
     parts = [str(start)] if start > 0 or not moves else []

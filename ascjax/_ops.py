@@ -37,7 +37,8 @@ def load_data(
 
     Args:
       src: what the source holds.
-      params: `LoadData2DParams` or `LoadData2DParamsV2`; static.
+      params: `LoadData2DParams`, `LoadData2DParamsV2` or `LoadData3DParamsV2`, which
+        needs product and path; static.
       dst: what the destination held before; None is zero bits.
       dst_size: elements of the result where `dst` is None; None is just the span that
         is written.
@@ -54,7 +55,7 @@ def load_data(
       tracing.
     Gradient: to `src` where it was copied from, summed over repeats; to `dst` where it
       was kept; integer types give float0.
-    Source: Load2D; instructions.md, sections 1 and 2.
+    Source: Load2D; instructions.md, sections 1, 2 and 7.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> l1 = jnp.arange(512, dtype="float16")

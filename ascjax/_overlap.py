@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ._nest import LoopNest
+from ._runs import Runs, Stated
 
 # Sorting this many offsets takes about a second; beyond it a nest counts as unproved.
 EXACT_LIMIT = 1 << 24
@@ -37,7 +37,7 @@ def _tower(dims: list[tuple[int, int]], dense: bool) -> tuple[int, int]:
     return len(dims), span
 
 
-def first_clash(nest: LoopNest) -> int | None:
+def first_clash(nest: Stated) -> int | None:
     """A destination element that two iterations write, or None where all are distinct.
 
     First the strides alone: if each is at least the span of all smaller ones, elements
@@ -49,6 +49,8 @@ def first_clash(nest: LoopNest) -> int | None:
     """
     if nest.volume == 0:
         return None
+    if isinstance(nest, Runs):
+        return nest.first_clash()
     low, _ = nest.dst_range()
     dims = sorted((abs(x.dst_stride), x.extent) for x in nest.loops if x.extent > 1)
     if dims and dims[0][0] == 0:

@@ -200,7 +200,7 @@ def _verify_files(
             met[case.instruction] += results[-1].status in ("ok", "mismatch")
             advance(len(results), len(found))
     covered = coverage(
-        (step.instruction, step.fields, case.dtype)
+        (step.instruction, step.fields, case.dtype, *case.site)
         for case, result in zip(found, results, strict=True)
         for step in case.steps
         if result.status in ("ok", "mismatch")

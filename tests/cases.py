@@ -24,6 +24,8 @@ class Case:
     src_size: int
     dst_size: int | None = None
     overlap: Any = "error"
+    product: Any = None
+    path: str | None = None
 
     def moved(self, dtype: Any = None) -> asc.Move:
         """The calls as a `Move`, for the case's type or another one of its width."""
@@ -33,6 +35,8 @@ class Case:
             dst_size=self.dst_size,
             dtype=dtype or self.dtype,
             overlap=self.overlap,
+            product=self.product,
+            path=self.path,
         )
 
     @functools.cached_property
@@ -43,6 +47,7 @@ class Case:
         """The public op that takes the params; `asc.sequence` for several calls."""
         size = self.dst_size if dst is None else None
         options = {"dtype": dtype, "overlap": self.overlap}
+        options |= {"product": self.product, "path": self.path}
         if len(self.calls) > 1:
             return asc.sequence(self.calls, **options)(src, dst, dst_size=size)
         call = self.calls[0]
@@ -71,6 +76,18 @@ def nddma(src, dst, size, left=None, right=None, fill: Any = 0, **config):
     """`NdDmaParams` from lists, the innermost dimension first."""
     info = asc.NdDmaLoopInfo(src, dst, size, left, right)
     return asc.NdDmaParams(info, fill, asc.NdDmaConfig(**config))
+
+
+def im2col(dtype, src_size, dst_size=None, at=(0, 0), path="L1->L0A", **fields) -> Case:
+    """A Load3DV2 call on a 3 x 4 map of two blocks of channels, padded all round."""
+    c0 = asc.ascend_type(dtype).c0
+    known = {"l1_h": 3, "l1_w": 4, "channel_size": 2 * c0, "pad_list": (1, 1, 1, 1)}
+    known |= {"filter_w": 2, "filter_h": 2, "m_extension": 16, "k_extension": 2 * c0}
+    product = asc.ATLAS_350 if "repeat" in fields else asc.ATLAS_A2
+    params = asc.LoadData3DParamsV2(**{**known, **fields})
+    return Case(
+        (asc.Call(params, *at),), dtype, src_size, dst_size, "error", product, path
+    )
 
 
 _fractal = asc.LoadData2DParams(repeat_times=1)
@@ -125,6 +142,37 @@ CASES: dict[str, Case] = {
         515,
         overlap="last",
     ),
+    # Load3DV2
+    "load3dv2": im2col("half", 391, 523, pad_value=1.5),
+    "load3dv2_transpose": im2col(
+        "float", 200, 700, m_start_pt=1, k_start_pt=24, en_transpose=True
+    ),
+    "load3dv2_to_l0b": im2col(
+        "half",
+        384,
+        path="L1->L0B",
+        stride_w=2,
+        m_extension=12,
+        dilation_filter_h=2,
+        l1_h=4,
+    ),
+    "load3dv2_part_of_a_fractal": im2col(
+        "half", 400, 550, m_extension=3, m_start_pt=17, k_extension=22, k_start_pt=96
+    ),
+    "load3dv2_repeat": im2col(
+        "float", 200, 700, repeat=asc.LoadDataRepeatParam(dst_stride=3)
+    ),
+    "load3dv2_plain": im2col(
+        "half",
+        400,
+        pad_list=(0, 0, 0, 0),
+        filter_w=1,
+        filter_h=1,
+        l1_h=1,
+        l1_w=12,
+        m_extension=12,
+    ),
+    "load3dv2_nop": im2col("half", 33, 35, m_extension=0),
     # LoadDataWithTranspose: half has squares of 256 elements, float of 256 in two
     "ldwt_v1_16": one(asc.LoadData2dTransposeParams(1, 2, 1, addr_mode=1), "half", 512),
     "ldwt_v1_32": one(
@@ -229,6 +277,7 @@ KINDS = (
     "load2d_decrease",
     "load2d_repeat",
     "load2dv2_source_windows_overlap",
+    "load3dv2",
     "nz2nd",
     "nddma_constant",
     "nddma_nearest",

@@ -155,6 +155,19 @@ fault(
     ),
 )
 
+for _said, _fields in (
+    ("left and right padding are swapped", {
+        "pad_list": lambda p: (p.pad_list[1], p.pad_list[0], *p.pad_list[2:])}),
+    ("the steps of the filter are swapped", {
+        "stride_w": lambda p: p.stride_h, "stride_h": lambda p: p.stride_w}),
+    ("the window starts in column 0", {"k_start_pt": lambda p: 0}),
+    ("the window starts in row 0", {"m_start_pt": lambda p: 0}),
+    ("dilation is not looked at", {
+        "dilation_filter_w": lambda p: 1, "dilation_filter_h": lambda p: 1}),
+    ("enTranspose is not looked at", {"en_transpose": lambda p: False}),
+):  # fmt: skip
+    fault("map", f"load3dv2: {_said}", misread(asc.LoadData3DParamsV2, **_fields))
+
 
 @functools.partial(fault, "map", "load2dv2: kStart is multiplied with srcStride's sign")
 def _signed(patch):

@@ -11,7 +11,10 @@ from ascjax.instr import params_class
 
 GOLDEN = Path(__file__).parent / "golden"
 KEEP, FILL = -1, -2
-SETS = ("load2d", "load2dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma", "nd2nz")
+SETS = (
+    *("load2d", "load2dv2", "load3dv2", "ldwt_v1", "ldwt_v2", "nz2nd", "nddma"),
+    "nd2nz",
+)
 
 
 def load(name):
@@ -55,6 +58,8 @@ def oracle_map(case):
             src_offset=call.get("src_offset", 0),
             dst_offset=call.get("dst_offset", 0),
             pad=FILL,
+            product=case["product"],
+            path=case["path"],
         )
     return out
 

@@ -120,10 +120,13 @@ OPS = (
     "chain",
     "convert",
 )
-PARTS = ("NdDmaConfig", "NdDmaLoopInfo", "DataCopyPadExtParams")
+PARTS = (
+    *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),
+    "DataCopyPadExtParams",
+)
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product", "Held", "Layout"),
+    *("Plan", "Product", "Held", "Layout", "Runs"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",

@@ -134,7 +134,7 @@ def test_ascend_c_s_order_of_arguments_is_explained():
 
 def test_an_op_takes_its_own_params():
     takes = {
-        "load_data": "LoadData2DParams or LoadData2DParamsV2",
+        "load_data": ("LoadData2DParams or LoadData2DParamsV2 or LoadData3DParamsV2"),
         "load_data_with_transpose": (
             "LoadData2dTransposeParams or LoadData2dTransposeParamsV2"
         ),

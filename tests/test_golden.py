@@ -34,13 +34,14 @@ def test_call_sites_of_real_kernels_agree(name):
 
 
 def test_no_case_is_lost():
-    assert len(CASES) == 7 * 48
+    assert len(CASES) == 8 * 48
     counts = {
         name: [c["instruction"] for c in SITES.values()].count(name) for name in SETS
     }
     assert counts == {
         "load2d": 9,
         "load2dv2": 8,
+        "load3dv2": 8,
         "ldwt_v1": 8,
         "ldwt_v2": 1,
         "nz2nd": 3,
@@ -96,6 +97,17 @@ BROKEN = {
     ("load2dv2", "no transpose on the way from GM"): ("SupportError", "if_transpose"),
     ("load2dv2", "dtype not supported"): ("SupportError", "dtype"),
     ("load2dv2", "destination fractals overlap"): ("OverlapError", "dst"),
+    ("load3dv2", "channelSize not a multiple of C0"): ("ParamError", "channel_size"),
+    ("load3dv2", "the window leaves the im2col matrix"): (
+        "BoundsError",
+        "m_extension",
+    ),
+    ("load3dv2", "8-bit data cannot go to L0B on this product"): (
+        "SupportError",
+        "dtype",
+    ),
+    ("load3dv2", "kStartPt not a multiple of C0"): ("ParamError", "k_start_pt"),
+    ("load3dv2", "not supported on this product"): ("SupportError", "product"),
     ("ldwt_v1", "int4b_t is transposed only from B1 to B2"): ("SupportError", "dtype"),
     ("ldwt_v1", "this product has only the path B1 to B2"): ("SupportError", "path"),
     ("ldwt_v1", "not supported on this product"): ("SupportError", "product"),

@@ -251,7 +251,8 @@ def test_no_other_golden_case_needs_an_index():
     needed = {
         name
         for name, case in {**CASES, **SITES}.items()
-        if any(isinstance(step, Gather) for step in move_of(case).plan.steps)
+        if case["instruction"] != "load3dv2"  # whose runs are gathered
+        and any(isinstance(step, Gather) for step in move_of(case).plan.steps)
     }
     assert needed <= INTERLEAVED | UNEQUAL_CALLS
 

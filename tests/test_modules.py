@@ -32,6 +32,8 @@ def module_of(case: Case):
         src_offset=call.src_offset,
         dst_offset=call.dst_offset,
         overlap=case.overlap,
+        product=case.product,
+        path=case.path,
     )
 
 

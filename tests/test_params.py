@@ -119,6 +119,8 @@ SAMPLES = [
     asc.DataCopyExtParams(
         3, 40, 8, 1, 5, asc.DataCopyPadExtParams(True, 2, 1, np.float16(0.1))
     ),
+    asc.LoadData3DParamsV2((1, 2, 3, 4), *range(1, 14), pad_value=-0.0),
+    asc.LoadData3DParamsV2(repeat=asc.LoadDataRepeatParam(1, 2, 1, 4)),
     asc.NdDmaParams(INFO),
     asc.NdDmaParams(INFO, -0.0, asc.NdDmaConfig(False, 3, 0xFFFF)),
     asc.NdDmaParams(INFO, 1.5 + 2j),

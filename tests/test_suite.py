@@ -53,7 +53,10 @@ def test_the_suite_passes_and_counts(monkeypatch):
     assert calls[-1] == (len(results), len(results))
     assert json.loads(json.dumps(numbers))["coverage"]["load2d"]["cases"] > 0
     drawn = [r for r in results if r.elements and len(r.compared) > 1]
-    assert all({"oracle", "interpreter"} <= {*r.compared} for r in drawn[18:])
+    for result in drawn[18:]:
+        runs = result.instruction == "load3dv2"  # which the interpreter has no loops for
+        wanted = {"oracle"} if runs else {"oracle", "interpreter"}
+        assert wanted <= {*result.compared}
 
 
 def test_only_limits_sets_and_documents():

@@ -89,6 +89,8 @@ def test_the_table_s_maps_are_the_oracle_s(case: Case):
         dst_offset=call.dst_offset,
         pad=-2,
         overlap=case.overlap,
+        product=move.product and move.product.key,
+        path=move.path,
     )
     np.testing.assert_array_equal(move.index_map.index, want)
 

@@ -6,6 +6,7 @@ import pkgutil
 from ._fields import flag as flag
 from ._fields import ignored as ignored
 from ._fields import integer as integer
+from ._fields import integers as integers
 from ._params import REGISTRY as REGISTRY
 from ._params import Params as Params
 from ._params import Site as Site

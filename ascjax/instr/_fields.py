@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ def integer(low: int, high: int, unit: str, *, default: int = 0, zero_if: str = 
     """
     meta = {"range": (low, high), "unit": unit, "zero_if": zero_if}
     return dataclasses.field(default=default, metadata=meta)
+
+
+def integers(names: str, low: int, high: int, unit: str):
+    """A field that holds a list of integers in [low, high], one for each of `names`,
+    all 0 by default."""
+    length = len(names.split())
+    meta = {"range": (low, high), "unit": unit, "length": length, "names": names}
+    return dataclasses.field(default=(0,) * length, metadata=meta)
 
 
 def flag():
@@ -69,6 +78,26 @@ def in_range(
             fix = "Use one of the two."
         raise ParamError(who, field, rule, number, fix, source)
     return number
+
+
+def int_list(
+    who: str, field: str, value: Any, meta: Mapping[str, Any], source: str
+) -> tuple[int, ...]:
+    """`value` as a tuple of ints, as many as the field of `meta` has, or an error."""
+    (low, high), unit, length = meta["range"], meta["unit"], meta["length"]
+    items = None if isinstance(value, str | Tracer) else value
+    try:
+        items = tuple(items)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        items = ()
+    if len(items) != length:
+        rule = f"be {length} integers in [{low}, {high}] ({unit})"
+        fix = f"Give one each for {meta['names'].replace(' ', ', ')}."
+        raise ParamError(who, field, rule, repr(value), fix, source)
+    return tuple(
+        in_range(who, f"{field}[{k}]", item, low, high, unit, source)
+        for k, item in enumerate(items)
+    )
 
 
 def as_flag(who: str, field: str, value: Any, source: str) -> bool:

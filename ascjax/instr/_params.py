@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NoReturn, dataclass_transform
 
 from .._dtypes import TYPES, AscendType, ascend_type
 from .._errors import AscendError, OverlapError, ParamError, SupportError
-from .._nest import LoopNest
 from .._overlap import Unproved, first_clash
-from .._products import PRODUCTS, Product
-from ._fields import as_flag, c_name, in_range, static_int
+from .._products import PRODUCTS, Product, resolve_path
+from .._products import product as _product
+from .._runs import Stated
+from ._fields import as_flag, c_name, in_range, int_list, static_int
 
 Support = Mapping[str, Mapping[str, str]]
 
@@ -35,12 +36,14 @@ class CField:
       kind: "integer", "flag", "list" (of integers) or "number".
       low, high: the range of the integers; None where it has none.
       default: what an absent field means; None where it means nothing.
+      unit: what it counts, where the class's own field does not say.
     """
 
     kind: str
     low: int | None = None
     high: int | None = None
     default: Any = None
+    unit: str = dataclasses.field(default="", repr=False)
 
 
 REGISTRY: dict[str, type[Params]] = {}
@@ -132,6 +135,8 @@ class Params:
             return static_int(who, field.name, value, "be an integer", source)
         if meta.get("flag"):
             return as_flag(who, field.name, value, source)
+        if "length" in meta:
+            return int_list(who, field.name, value, meta, source)
         if "range" not in meta:
             return value
         low, high = meta["range"]
@@ -147,15 +152,15 @@ class Params:
     def rules(self, site: Site) -> None:
         """Raise where these params break a restriction beyond the ranges at `site`."""
 
-    def nest(self, site: Site) -> LoopNest:
-        """The move as loops, its operands starting at 0."""
+    def nest(self, site: Site) -> Stated:
+        """The move as loops, or as runs where these do not do, from 0 on both sides."""
         raise NotImplementedError
 
     def fill_bits(self, type: AscendType) -> int:
         """The padding value as a bit pattern of `type`."""
         return 0
 
-    def check_overlap(self, site: Site, nest: LoopNest) -> None:
+    def check_overlap(self, site: Site, nest: Stated) -> None:
         """Raise OverlapError where `nest` writes an element twice, or may do so."""
         try:
             clash = first_clash(nest)
@@ -272,7 +277,8 @@ class Params:
     def to_fields(self) -> dict[str, Any]:
         """The fields by the C struct's names; `from_fields` takes them back."""
         fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
-        return {c_name(f.name): getattr(self, f.name) for f in fields}
+        held = {c_name(f.name): getattr(self, f.name) for f in fields}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in held.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the instruction's name and the fields by their C names."""
@@ -288,9 +294,15 @@ class Params:
             raise ParamError("Params", "data", rule, list(data), fix, "to_dict")
         return params_class(data["instruction"]).from_fields(data["fields"])
 
-    def explain(self, dtype: Any) -> str:
-        """The formula with the numbers put in, for elements of `dtype`."""
-        site = self.site(None, None, dtype)
+    def explain(
+        self, dtype: Any, *, product: Any = None, path: str | None = None
+    ) -> str:
+        """The formula with the numbers put in, for elements of `dtype`; `product` and
+        `path` where the result depends on them."""
+        where = None if product is None else _product(product, self.instruction)
+        if path is not None:
+            path = resolve_path(path, (*self.paths(),), self.instruction, self.source)
+        site = self.site(where, path, dtype)
         self.check_support(site)
         self.rules(site)
         return str(self.nest(site))

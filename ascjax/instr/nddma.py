@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from jax.core import Tracer
-from jax.errors import JAXTypeError
 
 from .._dtypes import AscendType
 from .._errors import OverlapError, ParamError
-from .._fill import Constant, fill_bits
+from .._fill import constant_of, fill_bits
 from .._nest import Loop, LoopNest
+from .._runs import Stated
 from ._fields import as_flag, c_name, in_range, static_int
 from ._params import CField, Params, Site
 
@@ -172,15 +172,9 @@ class NdDmaParams(Params):
                 fix = f"Make one with asc.{kind.__name__}(...)."
                 got = repr(getattr(self, name))
                 self.refuse(name, f"be an {kind.__name__}", fix, got=got)
-        try:
-            constant = Constant.of(self.constant_value)
-        except (TypeError, JAXTypeError) as error:
-            rule, got = "be a number, known while tracing", repr(self.constant_value)
-            fix = "Pass a Python number or a NumPy scalar."
-            raise ParamError(
-                _WHO, "constant_value", rule, got, fix, self.source
-            ) from error
-        object.__setattr__(self, "constant_value", constant)
+        given, field = self.constant_value, "constant_value"
+        constant = constant_of(given, _WHO, field, self.source)
+        object.__setattr__(self, field, constant)
 
     def padding(self) -> list[tuple[int, int]]:
         """Left and right padding of every dimension, the config's where it is set."""
@@ -241,8 +235,9 @@ class NdDmaParams(Params):
     def fill_bits(self, type: AscendType) -> int:
         return fill_bits(self.constant_value, type, _WHO, self.source)
 
-    def check_overlap(self, site: Site, nest: LoopNest) -> None:
-        loops = [loop for loop in reversed(nest.loops) if loop.extent > 1]
+    def check_overlap(self, site: Site, nest: Stated) -> None:
+        own = self.nest(site)
+        loops = [loop for loop in reversed(own.loops) if loop.extent > 1]
         strides = [loop.dst_stride for loop in loops]
         if nest.volume and strides == sorted(strides):
             room = 1  # the span of the dimensions below, its last element a stride wide

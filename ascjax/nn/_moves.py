@@ -102,7 +102,7 @@ class LoadData(_MoveModule):
     """`asc.load_data` as a module, checked when it is built.
 
     Args:
-      params: `LoadData2DParams` or `LoadData2DParamsV2`.
+      params: `LoadData2DParams`, `LoadData2DParamsV2` or `LoadData3DParamsV2`.
       dtype: the Ascend C type, or the JAX type of the same values.
       src_size, dst_size: buffer sizes in elements; `dst_size` None is the span written.
       src_offset, dst_offset: where the operands start, in elements.
@@ -110,7 +110,7 @@ class LoadData(_MoveModule):
     Shapes: `module(src, dst=None)` takes (..., src_size) and (..., dst_size).
     Raises: as `load_data`, when the module is built.
     Gradient: as `load_data`; the module itself has no leaves to train.
-    Source: Load2D; instructions.md, sections 1 and 2.
+    Source: Load2D; instructions.md, sections 1, 2 and 7.
 
     >>> import ascjax as asc, jax.numpy as jnp
     >>> p = asc.LoadData2DParams(repeat_times=5, src_stride=3)

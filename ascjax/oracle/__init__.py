@@ -9,8 +9,9 @@ nothing.
 
 from ._copies import data_copy, data_copy_pad, nd2nz, nddma, nz2nd
 from ._layouts import layout
+from ._load3d import load3dv2
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
-from ._machine import FILL, INSTRUCTIONS, instruction, run
+from ._machine import FILL, INSTRUCTIONS, instruction, run, writes
 
 __all__ = [
     "FILL",
@@ -23,8 +24,10 @@ __all__ = [
     "ldwt_v2",
     "load2d",
     "load2dv2",
+    "load3dv2",
     "nd2nz",
     "nddma",
     "nz2nd",
     "run",
+    "writes",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +14,7 @@ from .._errors import BoundsError, OverlapError, ParamError, SupportError
 
 Fields = Mapping[str, Any]
 Write = tuple[np.ndarray, np.ndarray]
-Rule = Callable[[Fields, int], Iterable[Write]]
+Rule = Callable[..., Iterable[Write]]
 
 FILL = -(2**62)
 """Stands among a rule's source indices where the padding value is written."""
@@ -28,7 +29,9 @@ def instruction(name: str) -> Callable[[Rule], Rule]:
     A rule is a generator `fn(fields, bits)`: the C fields by name, absent ones read as
     0, and the width of an element. It yields pairs (destination index, source index) of
     1-D int64 arrays of one length, in the order of the writes, in elements from the
-    operands' starts. A source index may be FILL.
+    operands' starts. A source index may be FILL. A rule whose result depends on them
+    has keyword arguments `product` and `path`: the product's key in products.json, and
+    the positions, such as "A1->A2"; each None where it is not given.
 
     Args:
       name: the instruction's name in case files.
@@ -55,6 +58,7 @@ def run(
     instruction: str, fields: Fields, bits: int,
     src: np.ndarray, dst: np.ndarray, *,
     src_offset: int = 0, dst_offset: int = 0, pad: Any = None, overlap: str = "error",
+    product: str | None = None, path: str | None = None,
 ) -> np.ndarray:  # fmt: skip
     """One instruction, applied to a copy of `dst`.
 
@@ -66,14 +70,15 @@ def run(
       bits: the width of one element. An array's entry is one, whatever its own type.
       src, dst: the whole buffers.
       src_offset, dst_offset: where the operands start, in elements.
-      pad: what is written as padding; None takes the field constantValue.
+      pad: what is written as padding; None takes the field constantValue or padValue.
       overlap: "error", or "last" to let the last write to an element win.
+      product, path: for rules whose result depends on them; see `instruction`.
 
     Returns: a new array like `dst`.
     Raises: SupportError for an unknown instruction, ParamError where the spec has no
       formula, BoundsError for a read or write outside a buffer, OverlapError for a
       second write to an element.
-    Source: instructions.md, sections 1 to 6 and 9.
+    Source: instructions.md, sections 1 to 7 and 9.
 
     >>> from ascjax import oracle
     >>> src, dst = np.arange(512), np.full(512, -1)
@@ -95,11 +100,12 @@ def run(
     require(src.ndim == dst.ndim == 1, who, "src and dst", "be 1-D", shapes)
 
     exact = {k: v.item() if isinstance(v, np.generic) else v for k, v in fields.items()}
-    pad = exact.get("constantValue", 0) if pad is None else pad
+    if pad is None:
+        pad = exact.get("constantValue", exact.get("padValue", 0))
     out = dst.copy()
     written, last = np.zeros(dst.size, bool), np.zeros(dst.size, np.int64)
-    writes = iter(INSTRUCTIONS[who](defaultdict(int, exact), bits))
-    while batch := list(itertools.islice(writes, 256)):  # for speed
+    left = iter(writes(who, exact, bits, product=product, path=path))
+    while batch := list(itertools.islice(left, 256)):  # for speed
         alike = all(to.shape == at.shape == (to.size,) for to, at in batch)
         to, at = (np.concatenate(side) for side in zip(*batch, strict=True))
         ok = alike and {to.dtype.kind, at.dtype.kind} <= {*"iO"}
@@ -121,6 +127,23 @@ def run(
             values[fill] = pad
         out[to] = values
     return out
+
+
+def writes(
+    instruction: str, fields: Fields, bits: int,
+    *, product: str | None = None, path: str | None = None,
+) -> Iterable[Write]:  # fmt: skip
+    """What the rule of an instruction yields, with the product and path that it asks
+    for. Units: as the rule's own. Source: instructions.md, Units.
+
+    >>> to, at = next(iter(writes("load2d", {"repeatTimes": 1}, 16)))
+    >>> to.size
+    256
+    """
+    rule = INSTRUCTIONS[instruction]
+    site = {"product": product, "path": path}
+    asked = inspect.signature(rule).parameters.keys() & site.keys()
+    return rule(defaultdict(int, fields), bits, **{name: site[name] for name in asked})
 
 
 def addresses(base: int, index: np.ndarray, stride: int = 1) -> np.ndarray:

@@ -12,8 +12,9 @@ from rich.table import Table
 from .._dtypes import TYPES
 from .._errors import BoundsError
 from .._move import Move
-from .._nest import FILL, KEEP, LoopNest
+from .._nest import FILL, KEEP
 from .._products import PRODUCTS
+from .._runs import Runs, Stated
 from ..instr import REGISTRY, Params
 from ..verify._names import resolve, runnable
 from ..verify._result import place
@@ -143,8 +144,14 @@ def _header(move: Move, typed: str) -> Iterator[str]:
     yield from (f"    {line}" for line in str(nest).split("\n"))
 
 
-def _loops(nest: LoopNest) -> Table:
-    """The nest, outermost loop first."""
+def _loops(nest: Stated) -> Table:
+    """The nest, outermost loop first; of runs the loops that count them."""
+    if isinstance(nest, Runs):
+        table = plain_table("loop", "count", "dst step", "src step")
+        for name, extent in nest.loops:
+            table.add_row(name, str(extent), "by a table", "by a table")
+        table.add_row("e", str(nest.length), str(nest.dst_step), "1")
+        return table
     table = plain_table("loop", "count", "dst step", "src step", "outside")
     for k, loop in enumerate(nest.loops):
         step = sum(coord.stride * coord.terms[k] for coord in nest.coords)

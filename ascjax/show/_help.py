@@ -51,7 +51,7 @@ def fields(cls: type[Params]) -> Iterator[str | Table]:
     rows = plain_table("field", "value", "unit", "default")
     for name, field in cls.c_fields().items():
         meta = own.get(name, {})
-        unit = meta.get("unit") or _UNITS.get(name, "")
+        unit = meta.get("unit") or field.unit or _UNITS.get(name, "")
         if meta.get("ignored"):
             unit = "ignored"
         default = "-" if field.default is None else _said(field)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .._move import Move
 from .._nest import FILL, KEEP, LoopNest
+from .._runs import Stated
 from ..verify._why import origin
 from ._words import bad
 
@@ -120,8 +121,10 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(".")]
 
 
-def _pitch(nest: LoopNest) -> int:
+def _pitch(nest: Stated) -> int:
     """Elements from row to row: the first step that leaves a gap, or else the span."""
+    if not isinstance(nest, LoopNest):
+        return 16
     run = 1
     steps = ((loop.dst_stride, loop.extent) for loop in nest.loops if loop.extent > 1)
     for stride, extent in sorted(steps):

@@ -54,6 +54,11 @@ class Case:
     documented: bool = True
 
     @property
+    def site(self) -> tuple[str | None, str | None]:
+        """Product and path."""
+        return self.product, self.path
+
+    @property
     def instruction(self) -> str:
         """The first call's; the others' as a rule too."""
         return self.steps[0].instruction
@@ -93,6 +98,11 @@ class Scenario:
     dtype: str
     operands: tuple[Operand, ...]
     instruction: str = "scenario"
+
+    @property
+    def site(self) -> tuple[str, None]:
+        """The product; paths are the steps' own."""
+        return self.product, None
 
     @property
     def steps(self) -> tuple[Step, ...]:

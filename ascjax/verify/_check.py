@@ -10,12 +10,13 @@ import numpy as np
 from .. import oracle
 from .._errors import AscendError, BoundsError, OverlapError
 from .._move import Move
-from .._nest import FILL, KEEP
+from .._nest import FILL, KEEP, LoopNest
 from ..instr import REGISTRY
 from ._cases import Case, Scenario, unit_bits
 from ._documents import UNSTATED
 from ._engine import make_move, trace
 from ._interpreter import Code, encode
+from ._names import site_of
 from ._op_map import op_map
 from ._result import WAYS, Status, first_difference
 from ._result import Result as Result
@@ -86,11 +87,12 @@ class Check:
         self.seconds += time.perf_counter() - started
 
     def encoded(self) -> Code | None:
-        """What the interpreter runs; None where there is no single call to run."""
+        """What the interpreter runs; None where there is no single nest to run."""
         if self.move is None or self.ended or len(self.move.calls) > 1:
             return None
         try:
-            return encode(self.move.nests[0])
+            nest = self.move.nests[0]
+            return encode(nest) if isinstance(nest, LoopNest) else None
         except AscendError as error:
             self.end("error", str(error))
             return None
@@ -221,6 +223,7 @@ def oracle_map(case: Case) -> np.ndarray:
     src = np.arange(case.src_size, dtype=np.int32)
     dst = np.full(case.dst_size, KEEP, np.int32)
     for step in case.steps:
+        product, path = site_of(*case.site, step.instruction)
         dst = oracle.run(
             step.instruction,
             step.fields,
@@ -231,6 +234,8 @@ def oracle_map(case: Case) -> np.ndarray:
             dst_offset=step.dst_offset,
             pad=FILL,
             overlap=case.overlap,
+            product=product and product.key,
+            path=path,
         )
     return dst
 

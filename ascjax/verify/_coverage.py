@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._nest import LoopNest
+from .._nest import FILL, LoopNest
+from .._runs import Runs
 from ..instr import REGISTRY
 from ..instr._params import CField
+from ._names import site_of
 
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
 
 
-def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, Any]:
+def coverage(cases: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     """How often each field stands at its ends, and each kind of move occurs.
 
     Args:
-      cases: instruction, fields by their C names as case files have them, and type; an
-        absent field counts as its default, and nowhere where it has none.
+      cases: instruction, fields by their C names as case files have them, and type, and
+        product and path where the kind depends on them; an absent field counts as its
+        default, and nowhere where it has none.
 
     Returns {instruction: {"cases", "fields", "kinds"}}, ready for JSON. A field has its
     "range" (None where ascjax does not know it), and how many cases have it at "zero",
@@ -36,7 +39,7 @@ def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, A
     """
     found: dict[str, Any] = {}
     known = {name: params.c_fields() for name, params in REGISTRY.items()}
-    for instruction, fields, dtype in cases:
+    for instruction, fields, dtype, *where in cases:
         c_fields = known.get(instruction, {})
         entry = found.setdefault(instruction, _empty(c_fields))
         entry["cases"] += 1
@@ -46,7 +49,7 @@ def coverage(cases: Iterable[tuple[str, Mapping[str, Any], str]]) -> dict[str, A
         for name, row in entry["fields"].items():
             default = c_fields[name].default if name in c_fields else None
             _count(row, values.get(name, _integers(default)))
-        for kind in _kinds(instruction, fields, dtype):
+        for kind in _kinds(instruction, fields, dtype, *where):
             entry["kinds"][kind] += 1
     return found
 
@@ -90,13 +93,20 @@ def _count(row: dict[str, Any], values: tuple[int, ...]) -> None:
     row["odd"] += any(v % 2 for v in values)
 
 
-def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[str]:
+def _kinds(
+    instruction: str,
+    fields: Mapping[str, Any],
+    dtype: str,
+    product: Any = None,
+    path: str | None = None,
+) -> Iterator[str]:
     """The kinds that a case belongs to; one that is not legal belongs to none."""
     if instruction not in REGISTRY:
         return
     try:
+        where, path = site_of(product, path, instruction)
         params = REGISTRY[instruction].from_fields(fields)
-        nest = params.nest(params.site(None, None, dtype))
+        nest = params.nest(params.site(where, path, dtype))
     except Exception:  # whatever is wrong with it, the check of the case says so
         return
     if nest.volume == 0:
@@ -105,6 +115,12 @@ def _kinds(instruction: str, fields: Mapping[str, Any], dtype: str) -> Iterator[
     low, high = nest.dst_range()
     if high - low + 1 > nest.volume:
         yield "gaps"
+    if isinstance(nest, Runs):
+        if nest.dst_step > 1 and nest.length > 1:
+            yield "transpose"
+        if (nest.src == FILL).any():
+            yield "padding"
+        return
     steps = _steps(nest)
     if any(src < 0 for src, _ in steps):
         yield "decreasing"

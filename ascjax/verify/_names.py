@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 from .._errors import SupportError
+from .._products import Product, product, resolve_path
 from ..instr import REGISTRY, Params, params_class
 
-LACKING = ("load3dv2", "mmad", "fixpipe")
+LACKING = ("mmad", "fixpipe")
 """Instructions that ascjax knows of but does not have."""
 
 
@@ -56,10 +58,28 @@ def runnable(instruction: str) -> type[Params]:
     """
     cls = params_class(instruction)
     if cls.nest is Params.nest:
-        fix = "Write its method nest(site), which returns a LoopNest."
+        fix = "Write its method nest(site), which returns a LoopNest or Runs."
         rule = f"be a method of {cls.__name__}"
         raise SupportError(instruction, "nest", rule, "none", fix)
     return cls
+
+
+def site_of(
+    where: Any, path: str | None, instruction: str
+) -> tuple[Product | None, str | None]:
+    """The product and path that a case's names for them mean to an instruction.
+
+    Raises:
+      SupportError: for a name that nothing has.
+
+    >>> site_of("910B", "L1->L0A", "load2d")
+    (atlas_a2, 'A1->A2')
+    """
+    found = None if where is None else product(where, instruction)
+    if path is None:
+        return found, None
+    cls = params_class(instruction)
+    return found, resolve_path(path, (*cls.paths(),), instruction, cls.source)
 
 
 def advice(name: str) -> str:

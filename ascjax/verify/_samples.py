@@ -7,7 +7,6 @@ generator for the built-in suite, `draw(st.integers(low, high))` for hypothesis.
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from .._products import POSITIONS
 from ..instr import Params, Site
 from ._builders import ldwt_v1, ldwt_v2, load2d, load2dv2, nz2nd
 from ._builders_copies import data_copy, data_copy_pad, nd2nz
+from ._builders_load3d import load3dv2
 from ._builders_nddma import nddma
 from ._choices import Draw
 from ._names import runnable
@@ -27,6 +27,7 @@ from ._names import runnable
 BUILDERS: dict[str, Callable[[Site, Draw], Params]] = {
     "load2d": load2d,
     "load2dv2": load2dv2,
+    "load3dv2": load3dv2,
     "ldwt_v1": ldwt_v1,
     "ldwt_v2": ldwt_v2,
     "nz2nd": nz2nd,
@@ -199,8 +200,9 @@ def _needed(params: Params, site: Site) -> tuple[int, int]:
 
 def _writes(params: Params, site: Site) -> tuple[np.ndarray, np.ndarray]:
     """Each write of the oracle: destination, and source where it is no padding."""
-    fields = defaultdict(int, params.to_fields())
-    batches = oracle.INSTRUCTIONS[params.instruction](fields, site.type.bits)
+    fields = params.to_fields()
+    where = {"product": site.product and site.product.key, "path": site.path}
+    batches = oracle.writes(params.instruction, fields, site.type.bits, **where)
     none = np.zeros(0, np.int64)
     to, at = (np.concatenate(side) for side in zip((none, none), *batches, strict=True))
     return to, at[at != oracle.FILL]

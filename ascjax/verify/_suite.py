@@ -172,7 +172,7 @@ def run_checks(
     (2, 1, {'ok'})
     """
     results: list[Result] = []
-    fields: list[tuple[str, Any, str]] = []
+    fields: list[tuple[Any, ...]] = []
     counts = {"sets": 0, "documents": 0, "own_jit": 0}
     speed = _Speed()
     source = iter(checks)
@@ -190,7 +190,7 @@ def run_checks(
                 progress(ended + k)
             results += [check.result() for check in chunk]
             fields += [
-                (step.instruction, step.fields, check.case.dtype)
+                (step.instruction, step.fields, check.case.dtype, *check.case.site)
                 for check in chunk
                 if check.compared
                 for step in check.case.steps

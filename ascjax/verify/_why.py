@@ -1,4 +1,4 @@
-"""One destination element of a nest: which iteration writes it, and from where."""
+"""One destination element of a move: which iteration writes it, and from where."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from .._nest import FILL, KEEP, LoopNest
+from .._runs import Runs, Stated
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Origin:
     outside: str = ""
 
 
-def origin(nest: LoopNest, element: int) -> Origin:
+def origin(nest: Stated, element: int) -> Origin:
     """Where a destination element comes from, without building the map.
 
     Of several writes the last in the nest's order counts.
@@ -34,6 +35,8 @@ def origin(nest: LoopNest, element: int) -> Origin:
     >>> origin(nest, 3).source == KEEP
     True
     """
+    if isinstance(nest, Runs):
+        return _origin_of_run(nest, element)
     index = max(_writes(nest, element), default=None)
     if index is None:
         return Origin(KEEP, {})
@@ -51,7 +54,18 @@ def origin(nest: LoopNest, element: int) -> Origin:
     return Origin(FILL if outside else source, loops, "; ".join(outside))
 
 
-def writer(nests: Sequence[LoopNest], element: int) -> tuple[int, Origin]:
+def _origin_of_run(runs: Runs, element: int) -> Origin:
+    found = runs.writers(element)
+    if not found:
+        return Origin(KEEP, {})
+    run, place = found[-1]
+    loops, first = runs.named(run, place), int(runs.src[run])
+    if first == FILL:
+        return Origin(FILL, loops, "the run is outside the source")
+    return Origin(runs.src_start + first + place, loops)
+
+
+def writer(nests: Sequence[Stated], element: int) -> tuple[int, Origin]:
     """The call that is the last to write a destination element, and what it writes;
     call 0 where none does."""
     for call in reversed(range(len(nests))):
@@ -61,13 +75,16 @@ def writer(nests: Sequence[LoopNest], element: int) -> tuple[int, Origin]:
     return 0, Origin(KEEP, {})
 
 
-def reader(nest: LoopNest, element: int) -> dict[str, int]:
+def reader(nest: Stated, element: int) -> dict[str, int]:
     """The loops of an iteration that reads a source element; empty where none does, or
     where coordinates have ends.
 
     >>> reader(LoopNest.strided(0, 0, ("r", 2, 1, 4), ("c", 3, 2, 1)), 3)
     {'r': 1, 'c': 1}
     """
+    if isinstance(nest, Runs):
+        found = nest.reader(element)
+        return {} if found is None else nest.named(*found)
     if any(coord.extent is not None for coord in nest.coords):
         return {}
     start = nest.src_start + sum(c.offset * c.stride for c in nest.coords)
