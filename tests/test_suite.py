@@ -54,7 +54,7 @@ def test_the_suite_passes_and_counts(monkeypatch):
     assert json.loads(json.dumps(numbers))["coverage"]["load2d"]["cases"] > 0
     drawn = [r for r in results if r.elements and len(r.compared) > 1]
     for result in drawn[18:]:
-        runs = result.instruction == "load3dv2"  # which the interpreter has no loops for
+        runs = result.instruction == "load3dv2"  # the interpreter has only loops
         wanted = {"oracle"} if runs else {"oracle", "interpreter"}
         assert wanted <= {*result.compared}
 
