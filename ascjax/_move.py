@@ -180,36 +180,36 @@ class Move:
         if dst_size is not None:
             dst_size = _static(calls[0].params, "dst_size", dst_size)
         where = None if product is None else _product(product, who)
-        resolved = path
-        sites = []
-        for call in calls:
+        sites: dict[type[Params], Site] = {}
+        for kind in dict.fromkeys(type(call.params) for call in calls):
+            at = path
             if path is not None:
-                known = tuple(call.params.paths())
-                name, source = call.params.instruction, call.params.source
-                resolved = resolve_path(path, known, name, source)
-            sites.append(call.params.site(where, resolved, dtype))
-            _check_unit(call.params, sites[-1].type, sites[0].type)
-        nests = [_nest(call, site) for call, site in zip(calls, sites, strict=True)]
+                at = resolve_path(path, (*kind.paths(),), kind.instruction, kind.source)
+            sites[kind] = kind.site(where, at, dtype)
+        first = sites[type(calls[0].params)]
+        _check_units(sites, first.type)
+        nests = _nests(calls, sites)
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
             dst_size = max(ends, default=0)
-        for k, (call, site, nest) in enumerate(zip(calls, sites, nests, strict=True)):
+        distinct: set[Params] = set()
+        for k, (call, nest) in enumerate(zip(calls, nests, strict=True)):
             name, source = call.params.instruction, call.params.source
             if len(calls) > 1:
                 name += f", call {k}"
             check_bounds(nest, src_size, dst_size, name, source)
-            if overlap == "error":
-                call.params.check_overlap(site, nest)
-        return cls(calls, where, resolved, sites[0].type, src_size, dst_size, overlap)
+            if overlap == "error" and call.params not in distinct:
+                distinct.add(call.params)  # where it starts makes no difference
+                call.params.check_overlap(sites[type(call.params)], nest)
+        made = cls(calls, where, first.path, first.type, src_size, dst_size, overlap)
+        vars(made)["nests"] = nests  # which the property would make again
+        return made
 
     @functools.cached_property
     def nests(self) -> tuple[Stated, ...]:
         """The loops or runs of each call, its operands' starts included."""
         site = Site(self.product, self.path, self.type)
-        return tuple(
-            call.params.nest(site).shift(call.src_offset, call.dst_offset)
-            for call in self.calls
-        )
+        return _nests(self.calls, {type(call.params): site for call in self.calls})
 
     @functools.cached_property
     def nest(self) -> LoopNest | None:
@@ -258,23 +258,42 @@ def check_option(who: str, field: str, value: Any, allowed: tuple[str, ...]) -> 
         raise ParamError(who, field, rule, repr(value), fix, "instructions.md, Units")
 
 
-def _check_unit(params: Params, counted: AscendType, by_first: AscendType) -> None:
+def _check_units(sites: dict[type[Params], Site], by_first: AscendType) -> None:
     """Raise ParamError where calls on one destination count different units."""
-    if counted != by_first:
-        rule = f"count {by_first}, as the first call does"
-        fix = "Make two moves of it."
-        source = "instructions.md, section 6"
-        raise ParamError(params.instruction, "calls", rule, counted, fix, source)
+    for kind, site in sites.items():
+        if site.type != by_first:
+            rule = f"count {by_first}, as the first call does"
+            fix = "Make two moves of it."
+            source = "instructions.md, section 6"
+            raise ParamError(kind.instruction, "calls", rule, site.type, fix, source)
 
 
 _product = product
 
 
-def _nest(call: Call, site: Site) -> Stated:
-    """The nest or runs of one call, after every check but bounds and overlap."""
+def _nests(
+    calls: tuple[Call, ...], sites: dict[type[Params], Site]
+) -> tuple[Stated, ...]:
+    """The nest or runs of each call, after every check but bounds and overlap.
+
+    Equal params, as in a loop of calls, are checked once.
+    """
+    stated: dict[Params, Stated] = {}
+    found = []
+    for call in calls:
+        params, site = call.params, sites[type(call.params)]
+        if params not in stated:
+            params.check_support(site)
+            params.rules(site)
+            stated[params] = params.nest(site)
+        _check_starts(call, site)
+        found.append(stated[params].shift(call.src_offset, call.dst_offset))
+    return tuple(found)
+
+
+def _check_starts(call: Call, site: Site) -> None:
+    """Raise where an operand starts before its buffer or off the alignment."""
     params = call.params
-    params.check_support(site)
-    params.rules(site)
     for field, offset in (
         ("src_offset", call.src_offset),
         ("dst_offset", call.dst_offset),
@@ -287,7 +306,6 @@ def _nest(call: Call, site: Site) -> Stated:
             )
         if site.path is not None:
             _check_alignment(params, site, field, offset)
-    return params.nest(site).shift(call.src_offset, call.dst_offset)
 
 
 def _check_alignment(params: Params, site: Site, field: str, offset: int) -> None:

@@ -15,6 +15,7 @@ from .instr import Params
 from .instr._fields import static_int
 
 SOURCE = "instructions.md, Units"
+_ALONE = jax.sharding.SingleDeviceSharding
 Form = tuple[int, Any]  # length of the last axis, and type, of an operand
 
 
@@ -51,13 +52,13 @@ def type_of(
 def as_array(who: str, field: str, value: Any) -> jax.Array:
     """An operand as a JAX array with a flat last axis, whole on each device."""
     array = value if isinstance(value, jax.Array) else _converted(who, value)
-    if array is None or array.ndim == 0:
+    if array is None or not array.shape:
         rule = "be an array whose last axis is the flat buffer"
         fix = "Pass an array of shape (..., elements), x.reshape(-1) for one buffer."
         raise ParamError(who, field, rule, type(value).__name__, fix, SOURCE)
     if array.dtype.itemsize > 4:
         require_x64(array.dtype, who)
-    if not isinstance(array, Tracer) and len(array.sharding.device_set) > 1:
+    if not isinstance(array, Tracer) and type(array.sharding) is not _ALONE:
         shard = array.sharding.shard_shape(array.shape)
         if shard[-1] != array.shape[-1]:
             raise SupportError(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ._window import Dims, Window, reshape, span, zeros
 
-_FEW = 2**16  # windows whose starts are a constant in the program
+_FEW = 2**11  # windows whose starts are a constant in the program
 
 
 @dataclasses.dataclass(frozen=True)

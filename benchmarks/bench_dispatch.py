@@ -18,7 +18,7 @@ from . import report
 from .cases import CASES
 from .plotting import plot
 from .timing import check, medians
-from .work import TYPES, move_of, op_of, size_of
+from .work import TYPES, move_of, size_of
 
 _CASES = ("load2d src gap", "load2dv2 transpose", "ldwt_v1 transpose")
 _CASES = (*_CASES, "nz2nd transpose", "nddma src gap", "load2d NZ to ZZ")
@@ -58,11 +58,18 @@ def _row(name: str, type: str, size: str, smoke: bool) -> report.Row:
     calls = CASES[name].make(asc.ascend_type(dtype), count)
     move = move_of(CASES[name], calls, dtype)
     x = jnp.arange(move.src_size).astype(carrier)
-    op = op_of(calls, dtype, move.dst_size)
+    dst_size = move.dst_size
+    if len(calls) > 1:
+        op = functools.partial(asc.sequence(calls, dtype=dtype), x, dst_size=dst_size)
+    else:
+        params, src_offset, dst_offset = calls[0]
+        at = {"src_offset": src_offset, "dst_offset": dst_offset}
+        own = getattr(asc, params.op)
+        op = functools.partial(own, x, params, dst_size=dst_size, dtype=dtype, **at)
     bare = jax.jit(lambda src: asc.run_move(move, src))
     ways = {
         "jax.jit": functools.partial(bare, x),
-        "op": functools.partial(op, x, None),
+        "op": op,
         "run_move": functools.partial(asc.run_move, move, x),
     }
     want = move.index_map.apply(x)
