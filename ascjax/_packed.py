@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._lowering import lower_nest
+from ._compose import plain
+from ._lowering import lower_nest, simplify
 from ._nest import Coord, Loop, LoopNest
 from ._plan import Plan
 from ._primitive import jitted, run
@@ -84,6 +85,57 @@ def byte_plan(nest: LoopNest | None, src_bytes: int, dst_bytes: int) -> Plan | N
     return None if whole is None else lower_nest(whole, src_bytes, dst_bytes, bits=8)
 
 
+def turned_plans(
+    nest: LoopNest | None, src_bytes: int, dst_bytes: int
+) -> tuple[Plan, Plan] | None:
+    """Two moves of bytes that make a transpose of nibbles, with `exchange` between.
+
+    That is where one loop walks neighbours in the source and another one in the
+    destination, pairs of them, and all else is even: then the bytes of two neighbours
+    in the destination's loop hold two of its bytes, crosswise. The first move brings
+    these apart, in the destination's order; the second one writes.
+    """
+    if nest is None or not plain(nest):
+        return None
+    if any(coord.extent is not None for coord in nest.coords):
+        return None
+    nest = simplify(nest)
+    rows = [
+        (loop.extent, step, loop.dst_stride)
+        for loop, step in zip(nest.loops, nest.src_steps(), strict=True)
+    ]
+    along_src = [row for row in rows if row[1] == 1 and row[0] % 2 == 0]
+    along_dst = [row for row in rows if row[2] == 1 and row[0] % 2 == 0]
+    start = nest.src_start + sum(c.stride * c.offset for c in nest.coords)
+    if len(along_src) != 1 or len(along_dst) != 1 or along_src == along_dst:
+        return None
+    (n_src, _, far), (n_dst, apart, _) = along_src[0], along_dst[0]
+    rest = [row for row in rows if row not in (along_src[0], along_dst[0])]
+    evens = (start, nest.dst_start, far, apart, *(x for row in rest for x in row[1:]))
+    if any(x % 2 for x in evens):
+        return None
+    # (extent, step in the source, step in the destination), in bytes.
+    loops = [(n_src // 2, 1, far), *((n, src // 2, dst // 2) for n, src, dst in rest)]
+    loops = [*sorted(loops, key=lambda row: -row[2]), (n_dst // 2, apart, 1)]
+    half, brought, written = 1, [], []
+    for k, (n, src, dst) in reversed([*enumerate(loops)]):
+        brought.insert(0, (f"x{k}", n, src, half))
+        written.insert(0, (f"x{k}", n, half, dst))
+        half *= n
+    first = LoopNest.strided(start // 2, 0, ("of", 2, apart // 2, half), *brought)
+    then = LoopNest.strided(0, nest.dst_start // 2, ("of", 2, half, far // 2), *written)
+    return (
+        lower_nest(first, src_bytes, 2 * half, bits=8),
+        lower_nest(then, 2 * half, dst_bytes, bits=8),
+    )
+
+
+def exchange(x: jax.Array) -> jax.Array:
+    """The low nibbles of both halves of the last axis as bytes, then the high ones."""
+    one, two = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([one & 15 | two << 4, one >> 4 | two & 240], axis=-1)
+
+
 def on_bytes(
     nest: LoopNest | None,
     src_size: int,
@@ -101,6 +153,9 @@ def on_bytes(
     plan = byte_plan(nest, src_bytes, dst_bytes)
     if plan is not None:
         return jitted(plan)
+    turned = turned_plans(nest, src_bytes, dst_bytes)
+    if turned is not None:
+        return jax.jit(functools.partial(_by_pairs, *turned))
     return jax.jit(
         functools.partial(_by_nibbles, plan_of(2 * src_bytes, 2 * dst_bytes))
     )
@@ -109,3 +164,10 @@ def on_bytes(
 def _by_nibbles(plan: Plan, src: jax.Array, dst: jax.Array | None) -> jax.Array:
     """Apply a plan of elements to packed bytes, through one nibble a byte."""
     return pack(run(plan, unpack(src), None if dst is None else unpack(dst)))
+
+
+def _by_pairs(
+    first: Plan, then: Plan, src: jax.Array, dst: jax.Array | None
+) -> jax.Array:
+    """Apply a transpose of nibbles to packed bytes, by moves of bytes."""
+    return run(then, exchange(run(first, src, None)), dst)

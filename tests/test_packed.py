@@ -8,7 +8,8 @@ from cases import Case
 from helpers import KEEP, check_move, check_same, patterns
 
 import ascjax as asc
-from ascjax._packed import byte_plan
+from ascjax._packed import byte_plan, exchange, turned_plans
+from ascjax._primitive import run
 
 FOUR_BITS = ["int4b_t", "fp4x2_e2m1_t", "fp4x2_e1m2_t"]
 _one = asc.LoadData2DParams(repeat_times=1)
@@ -252,6 +253,42 @@ def test_a_move_without_a_transpose_moves_bytes(name):
     move = ALL[name].move
     sizes = -(-move.src_size // 2), -(-move.dst_size // 2)
     assert (byte_plan(move.nest, *sizes) is not None) == name.startswith("bytes")
+
+
+def turns(rng):
+    """A random nest that walks neighbours along one loop and writes along another."""
+    n, m, k = (2 * int(rng.integers(1, 5)) for _ in range(3))
+    pitch, far = n + 2 * int(rng.integers(0, 3)), m + 2 * int(rng.integers(0, 3))
+    starts = 2 * rng.integers(0, 4, 2)
+    rows = [("a", n, 1, far), ("b", m, pitch, 1), ("k", k, m * pitch, n * far)]
+    order = rng.permutation(len(rows))
+    return asc.LoopNest.strided(*map(int, starts), *(rows[at] for at in order))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_transpose_of_nibbles_is_two_moves_of_bytes(seed):
+    rng = np.random.default_rng(seed)
+    nest = turns(rng)
+    sizes = [
+        2 * -(-(ends[1] + 3) // 2) for ends in (nest.src_range(), nest.dst_range())
+    ]
+    src, dst = (rng.integers(0, 16, size).astype("uint8") for size in sizes)
+    first, then = turned_plans(nest, sizes[0] // 2, sizes[1] // 2)
+    apart = exchange(run(first, jnp.asarray(packed(src)), None))
+    got = run(then, apart, jnp.asarray(packed(dst)))
+    want = asc.IndexMap.of_nest(nest, *sizes).apply(src, dst)
+    check_same(got, packed(want))
+
+
+def test_other_moves_are_no_two_moves_of_bytes():
+    turned = {
+        name for name, case in NIBBLES.items() if turned_plans(case.move.nest, 1, 1)
+    }
+    assert turned == {"squares", "squares_apart", "window"}
+    assert turned_plans(None, 1, 1) is None
+    odd = asc.LoopNest.strided(0, 0, ("a", 4, 1, 5), ("b", 4, 4, 1))
+    twice = asc.LoopNest.strided(0, 0, ("a", 4, 1, 2), ("b", 4, 4, 1))
+    assert turned_plans(odd, 16, 16) is turned_plans(twice, 16, 16) is None
 
 
 @pytest.mark.parametrize("dtype", FOUR_BITS)
