@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+import jax
+
 import ascjax as asc
 
 from . import report
@@ -75,7 +77,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--peers", default="", help=f"some of {','.join(PEERS)}")
     parser.add_argument("--forward", action="store_true", help="no backward")
     parser.add_argument("--seconds", type=float, default=0.05, help="for each variant")
+    parser.add_argument(
+        "--inline", action="store_true", help="without JAX's asynchronous dispatch"
+    )
     args = parser.parse_args(argv)
+    if args.inline:
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
     types, sizes = report.chosen(args)
     print(report.machine())
     every = SMOKE if args.smoke else tuple(CASES)

@@ -11,6 +11,7 @@ import ascjax as asc
 from ascjax import LoopNest, Plan
 from ascjax._gather import Gather, Rows
 from ascjax._lowering import lower_map, lower_nest
+from ascjax._primitive import jitted
 from ascjax._steps import (
     Edge,
     Flip,
@@ -356,3 +357,33 @@ def test_constant_bytes_goes_red():
     size = step.index.data.nbytes
     assert size == 4 * 14336
     assert max(constant_bytes(lowered(move).as_text())) == size
+
+
+PADDED_ROWS = info((128, 1, 1), (128, 128, 140), lp=(3, 1))
+IN_PLACE = {  # 64 KiB, no arithmetic: windows, gaps, padding, transposes, repeats
+    "windows": (asc.LoadData2DParams(0, 64, 2), "float", 1 << 16),
+    "gaps": (asc.LoadData2DParams(0, 64, 1, dst_gap=1), "float", 1 << 16),
+    "constant": (asc.NdDmaParams(PADDED_ROWS), "float", 1 << 14),
+    "transpose": (
+        asc.LoadData2DParams(0, 128, 1, if_transpose=True),
+        "bfloat16_t",
+        1 << 15,
+    ),
+    "repeat": (asc.LoadData2DParams(0, 128, 0), "bfloat16_t", 256),
+}
+
+
+def arithmetic(params, dtype, src_size):
+    """What XLA:CPU counts in a compiled move: from 1,000 on, another thread runs it."""
+    move = asc.Move.of(params, dtype=dtype, src_size=src_size)
+    form = jax.ShapeDtypeStruct((src_size,), move.type.carrier)
+    return jitted(move.plan).lower(form).compile().cost_analysis().get("flops", 0)
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_moves_do_no_arithmetic(name):
+    assert arithmetic(*IN_PLACE[name]) < 1000
+
+
+def test_arithmetic_is_counted():
+    assert arithmetic(asc.LoadData2DParams(0, 64, 2), "bfloat16_t", 1 << 15) > 1000
