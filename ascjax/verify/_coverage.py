@@ -9,7 +9,7 @@ from .._nest import FILL, LoopNest
 from .._runs import Runs
 from ..instr import REGISTRY
 from ..instr._params import CField
-from ._names import site_of
+from ._names import COMPUTES, site_of
 
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
 
@@ -38,7 +38,8 @@ def coverage(cases: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     (1, 1)
     """
     found: dict[str, Any] = {}
-    known = {name: params.c_fields() for name, params in REGISTRY.items()}
+    structs = {**REGISTRY, **COMPUTES}
+    known = {name: struct.c_fields() for name, struct in structs.items()}
     for instruction, fields, dtype, *where in cases:
         c_fields = known.get(instruction, {})
         entry = found.setdefault(instruction, _empty(c_fields))
