@@ -31,9 +31,18 @@ OPS = (
 class Params(Struct):
     """Base of the params of a move, each named and ordered as its C struct.
 
-    A subclass sets the class attributes of `Struct`, its fields, and `nest`; `rules`
-    where it has restrictions beyond the ranges. It becomes a frozen dataclass by
-    itself, without the decorator, and is registered under its `instruction`.
+    A subclass sets the class attributes below, its fields, and `nest`; `rules` where it
+    has restrictions beyond the ranges. It becomes a frozen dataclass by itself, without
+    the decorator, and is registered under its `instruction`.
+
+    Attributes:
+      instruction: the name in case files, errors and commands.
+      op: the public function that takes it.
+      source: document and table of the fields.
+      support: {product: {"path path ...": "type type ..."}}.
+      widths: the widths in bits that it is defined for; those of `support` where empty.
+      pairs: whether fields, offsets, sizes and map count 4-bit types in pairs: packed
+        bytes.
 
     >>> import ascjax as asc
     >>> asc.Params.from_dict({"instruction": "load2d", "fields": {"repeatTimes": 3}})

@@ -46,17 +46,7 @@ class CField:
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
 class Struct:
     """Base of the structs of fields, each named and ordered as its C struct: a frozen
-    dataclass that checks what it is given.
-
-    Attributes:
-      instruction: the name in case files, errors and commands.
-      op: the public function that takes it.
-      source: document and table of the fields.
-      support: {product: {"path path ...": "type type ..."}}.
-      widths: the widths in bits that it is defined for; those of `support` where empty.
-      pairs: whether fields, offsets, sizes and map count 4-bit types in pairs: packed
-        bytes.
-    """
+    dataclass that checks what it is given. `Params` says what the attributes mean."""
 
     instruction: ClassVar[str]
     op: ClassVar[str]

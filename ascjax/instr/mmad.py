@@ -16,6 +16,8 @@ class MmadParams(Struct):
     `asc.mmad` takes it. It is no move: it has two sources, and its result is no map of
     them.
 
+    Shapes: `asc.mmad` takes flat buffers, in elements.
+
     Args:
       m, n, k: rows, columns and what is summed over, [0, 4095]; 0 makes a NOP.
       cmatrix_init_val: true starts at 0, or at the bias; false adds to what L0C holds.

@@ -13,7 +13,7 @@ def fixpipe(site: Site, draw: Draw) -> FixpipeParams:
     casts = ("NoQuant", "F322F16", "F322BF16")
     cast = one_of(draw, casts if site.type.name == "float" else casts[:1])
     relu, most = draw(0, 1) == 1, 2**32 - 1
-    if chance(draw, 8):
+    if chance(draw, 4):  # it has few combinations
         empty = draw(0, 2)
         counts = (free(draw, 1, 4095), free(draw, 1, 8192), free(draw, 1, 65535))
         n, m, nd = (0 if k == empty else x for k, x in enumerate(counts))

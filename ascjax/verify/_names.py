@@ -36,7 +36,7 @@ def matching(name: str) -> list[str]:
     return [key for key in keys if _rank(key, spelt) == closest < 3]
 
 
-_NO_MAP = "It has several sources: see its fields in `ascjax list` and asc.mmad."
+_NO_MAP = "It has several sources: its struct's docstring lists the fields."
 
 
 def resolve(name: str) -> type[Params]:

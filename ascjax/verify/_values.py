@@ -135,7 +135,7 @@ class ValueCheck(Check):
     def _op(self) -> np.ndarray:
         type = MmadParams.site(None, None, self.case.dtype).type
         sums = jnp.dtype(result_type(type).carrier)
-        held = {
+        held: dict[str, Any] = {
             name: x.astype(jnp.dtype(type.carrier) if name in ("l0a", "l0b") else sums)
             for name, x in self.operands.items()
         }
