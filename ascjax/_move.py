@@ -21,12 +21,13 @@ from ._plan import Plan
 from ._products import POSITIONS, Product, product, resolve_path
 from ._runs import Stated
 from .instr import Params, Site
+from .instr._convert import Conversion
 from .instr._fields import static_int
 
 Overlap = Literal["error", "last"]
 
 # Bytes that an operand's start is a multiple of, by buffer (instructions.md, Units).
-_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32}
+_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0C": 1024}
 _DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
 
 
@@ -188,22 +189,34 @@ class Move:
             sites[kind] = kind.site(where, at, dtype)
         first = sites[type(calls[0].params)]
         _check_units(sites, first.type)
+        for call in calls:
+            _check_conversion(call.params, calls[0].params, first.type)
         nests = _nests(calls, sites)
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
             dst_size = max(ends, default=0)
-        distinct: set[Params] = set()
+        proved: set[int] = set()
         for k, (call, nest) in enumerate(zip(calls, nests, strict=True)):
             name, source = call.params.instruction, call.params.source
             if len(calls) > 1:
                 name += f", call {k}"
             check_bounds(nest, src_size, dst_size, name, source)
-            if overlap == "error" and call.params not in distinct:
-                distinct.add(call.params)  # where it starts makes no difference
+            if overlap == "error" and id(call.params) not in proved:
+                proved.add(id(call.params))  # where it starts makes no difference
                 call.params.check_overlap(sites[type(call.params)], nest)
         made = cls(calls, where, first.path, first.type, src_size, dst_size, overlap)
         vars(made)["nests"] = nests  # which the property would make again
         return made
+
+    @functools.cached_property
+    def conversion(self) -> Conversion | None:
+        """What becomes of each value on its way; None where it arrives as it is."""
+        return self.calls[0].params.conversion(self.type)
+
+    @property
+    def arrives(self) -> AscendType:
+        """The type of what the destination holds."""
+        return self.conversion.type if self.conversion else self.type
 
     @functools.cached_property
     def nests(self) -> tuple[Stated, ...]:
@@ -232,7 +245,7 @@ class Move:
         """How JAX applies the calls: as one nest where they are one, else as a map."""
         if self.nest is not None:
             return lower_nest(
-                self.nest, self.src_size, self.dst_size, self.fills, self.type.bits
+                self.nest, self.src_size, self.dst_size, self.fills, self.arrives.bits
             )
         return lower_map(self.index_map, self.fills)
 
@@ -268,6 +281,14 @@ def _check_units(sites: dict[type[Params], Site], by_first: AscendType) -> None:
             raise ParamError(kind.instruction, "calls", rule, site.type, fix, source)
 
 
+def _check_conversion(params: Params, first: Params, type: AscendType) -> None:
+    """Raise ParamError where calls on one destination do unlike things to values."""
+    if params.conversion(type) != first.conversion(type):
+        rule = "do to values what the first call does"
+        fix = "Make two moves of it."
+        raise ParamError(params.instruction, "calls", rule, params, fix, params.source)
+
+
 _product = product
 
 
@@ -276,18 +297,18 @@ def _nests(
 ) -> tuple[Stated, ...]:
     """The nest or runs of each call, after every check but bounds and overlap.
 
-    Equal params, as in a loop of calls, are checked once.
+    The same params, as in a loop of calls, are checked once.
     """
-    stated: dict[Params, Stated] = {}
+    stated: dict[int, Stated] = {}
     found = []
     for call in calls:
         params, site = call.params, sites[type(call.params)]
-        if params not in stated:
+        if id(params) not in stated:
             params.check_support(site)
             params.rules(site)
-            stated[params] = params.nest(site)
+            stated[id(params)] = params.nest(site)
         _check_starts(call, site)
-        found.append(stated[params].shift(call.src_offset, call.dst_offset))
+        found.append(stated[id(params)].shift(call.src_offset, call.dst_offset))
     return tuple(found)
 
 
