@@ -12,7 +12,7 @@ from collections.abc import Callable
 from .._dtypes import AscendType
 from .._errors import AscendError, SupportError
 from .._move import Call
-from .._products import Product
+from .._products import POSITIONS, Product
 from ..instr import Params
 from ..instr.load2d import LoadData2DParams
 from ..instr.load2dv2 import LoadData2DParamsV2
@@ -89,6 +89,23 @@ class Road:
         return [(_to_l1(self), self.paths[0]), (_to_l0(self), self.paths[1])]
 
 
+def from_byte(stages: Stages, base: int, road: Road) -> Stages:
+    """The same calls, all that they use of L1 standing `base` bytes later."""
+
+    def shifted(call: Call, ends: list[str]) -> Call:
+        step = 8 * base // call.params.counted(road.type).bits
+        return Call(
+            call.params,
+            call.src_offset + step * (POSITIONS[ends[0]] == "L1"),
+            call.dst_offset + step * (POSITIONS[ends[1]] == "L1"),
+        )
+
+    return [
+        ([shifted(call, path.split("->")) for call in calls], path)
+        for calls, path in stages
+    ]
+
+
 def _to_l1(road: Road) -> list[Call]:
     """ND2NZ: one call, or one a row where the rows stand too far apart for it."""
     types = Nd2NzParams.paths(road.product).get(road.paths[0], ())
@@ -151,9 +168,7 @@ def _load2dv2(road: Road) -> list[Call]:
     rows, k = road.padded
     high, wide = (k, rows) if road.turned else (rows, k)
     steps = high // 16, wide // road.type.c0
-    return [
-        Call(LoadData2DParamsV2(0, 0, *steps, high // 16, rows // 16, road.turned))
-    ]
+    return [Call(LoadData2DParamsV2(0, 0, *steps, high // 16, rows // 16, road.turned))]
 
 
 def _load2d(road: Road) -> list[Call]:
