@@ -15,6 +15,7 @@ from ._errors import SupportError as SupportError
 from ._index_map import IndexMap as IndexMap
 from ._layout import Layout as Layout
 from ._layout import convert as convert
+from ._mmad import mmad as mmad
 from ._move import Call as Call
 from ._move import Move as Move
 from ._nest import FILL as FILL
@@ -24,6 +25,7 @@ from ._nest import Loop as Loop
 from ._nest import LoopNest as LoopNest
 from ._ops import data_copy as data_copy
 from ._ops import data_copy_pad as data_copy_pad
+from ._ops import fixpipe as fixpipe
 from ._ops import load_data as load_data
 from ._ops import load_data_with_transpose as load_data_with_transpose
 from ._plan import Plan as Plan
@@ -47,6 +49,7 @@ from .instr import Params as Params
 from .instr.data_copy import DataCopyParams as DataCopyParams
 from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams
 from .instr.data_copy_pad import DataCopyPadExtParams as DataCopyPadExtParams
+from .instr.fixpipe import FixpipeParams as FixpipeParams
 from .instr.load2d import LoadData2DParams as LoadData2DParams
 from .instr.load2dv2 import LoadData2DParamsV2 as LoadData2DParamsV2
 from .instr.load3dv2 import LoadData3DParamsV2 as LoadData3DParamsV2
@@ -57,6 +60,7 @@ from .instr.load_data_with_transpose import (
 from .instr.load_data_with_transpose import (
     LoadData2dTransposeParamsV2 as LoadData2dTransposeParamsV2,
 )
+from .instr.mmad import MmadParams as MmadParams
 from .instr.nd2nz import Nd2NzParams as Nd2NzParams
 from .instr.nddma import NdDmaConfig as NdDmaConfig
 from .instr.nddma import NdDmaLoopInfo as NdDmaLoopInfo

@@ -161,6 +161,12 @@ def chain(moves: Iterable[Any]) -> Chain:
     if not found or not all(isinstance(move, Move) for move in found):
         rule, fix = "hold moves", "Make them with asc.Move.of or asc.nn."
         raise ParamError("chain", "moves", rule, repr(list(found)), fix, SOURCE)
+    for k, move in enumerate(found):
+        if move.conversion is not None:
+            rule = "move values as they are"
+            fix = "Run it after the chain: a chain is one map."
+            got = move.calls[0].params
+            raise ParamError("chain", f"moves[{k}]", rule, got, fix, SOURCE)
     for k, (one, two) in enumerate(itertools.pairwise(found)):
         if two.type.name != one.type.name:
             rule = f"move {one.type}, as the one before"

@@ -21,12 +21,13 @@ from ._plan import Plan
 from ._products import POSITIONS, Product, product, resolve_path
 from ._runs import Stated
 from .instr import Params, Site
+from .instr._convert import Conversion
 from .instr._fields import static_int
 
 Overlap = Literal["error", "last"]
 
 # Bytes that an operand's start is a multiple of, by buffer (instructions.md, Units).
-_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32}
+_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0C": 1024}
 _DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
 
 
@@ -189,6 +190,7 @@ class Move:
                 resolved = resolve_path(path, known, name, source)
             sites.append(call.params.site(where, resolved, dtype))
             _check_unit(call.params, sites[-1].type, sites[0].type)
+            _check_conversion(call.params, calls[0].params, sites[0].type)
         nests = [_nest(call, site) for call, site in zip(calls, sites, strict=True)]
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
@@ -201,6 +203,16 @@ class Move:
             if overlap == "error":
                 call.params.check_overlap(site, nest)
         return cls(calls, where, resolved, sites[0].type, src_size, dst_size, overlap)
+
+    @functools.cached_property
+    def conversion(self) -> Conversion | None:
+        """What becomes of each value on its way; None where it arrives as it is."""
+        return self.calls[0].params.conversion(self.type)
+
+    @property
+    def arrives(self) -> AscendType:
+        """The type of what the destination holds."""
+        return self.conversion.type if self.conversion else self.type
 
     @functools.cached_property
     def nests(self) -> tuple[Stated, ...]:
@@ -232,7 +244,7 @@ class Move:
         """How JAX applies the calls: as one nest where they are one, else as a map."""
         if self.nest is not None:
             return lower_nest(
-                self.nest, self.src_size, self.dst_size, self.fills, self.type.bits
+                self.nest, self.src_size, self.dst_size, self.fills, self.arrives.bits
             )
         return lower_map(self.index_map, self.fills)
 
@@ -265,6 +277,14 @@ def _check_unit(params: Params, counted: AscendType, by_first: AscendType) -> No
         fix = "Make two moves of it."
         source = "instructions.md, section 6"
         raise ParamError(params.instruction, "calls", rule, counted, fix, source)
+
+
+def _check_conversion(params: Params, first: Params, type: AscendType) -> None:
+    """Raise ParamError where calls on one destination do unlike things to values."""
+    if params.conversion(type) != first.conversion(type):
+        rule = "do to values what the first call does"
+        fix = "Make two moves of it."
+        raise ParamError(params.instruction, "calls", rule, params, fix, params.source)
 
 
 _product = product

@@ -41,11 +41,26 @@ def type_of(
     counted = params.counted(t)
     if counted != t:
         t, packed = of_array(src[1], counted, who)
-    if dst is not None and dst[1] != src[1]:
+    conversion = params.conversion(t)
+    arrives = jnp.dtype(conversion.type.carrier) if conversion else src[1]
+    if dst is not None and dst[1] != arrives:
         fix = "Convert one of them: a move does not convert."
         rule = f"have the type of src, {src[1]}"
+        if conversion:
+            rule = f"have the type of what arrives, {arrives}"
+            fix = "Pass what the destination holds in that type."
         raise ParamError(who, "dst", rule, dst[1], fix, "Table 2, dst")
     return t, packed
+
+
+def values_of(x: jax.Array, type: AscendType) -> jax.Array:
+    """An operand's elements in the JAX type of their values, from raw bits or packed
+    bytes too."""
+    carrier = jnp.dtype(type.carrier)
+    if x.dtype == carrier:
+        return x
+    values = jax.lax.bitcast_convert_type(x, carrier)
+    return values if values.ndim == x.ndim else values.reshape(*x.shape[:-1], -1)
 
 
 def as_array(who: str, field: str, value: Any) -> jax.Array:

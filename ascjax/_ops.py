@@ -169,6 +169,41 @@ def data_copy_pad(
     return _call("data_copy_pad", src, params, swapped, dst, out, options)
 
 
+def fixpipe(
+    src: Any,
+    params: Params,
+    *swapped: Any,
+    dst: Any = None,
+    dst_size: int | None = None,
+    src_offset: int = 0,
+    dst_offset: int = 0,
+    product: Any = None,
+    path: str | None = None,
+    dtype: Any = None,
+    overlap: Overlap = "error",
+    behaviour: str = "documented",
+    out: jax.Array | None = None,
+) -> jax.Array:
+    """`Fixpipe`: the matrix unit's result from L0C to rows in GM, cast on the way.
+
+    `params` is `FixpipeParams`; `src` holds float or int32_t, `dtype` names which.
+    Where these params cast, `dst` and the result have the type of what arrives.
+    Shapes, arguments, results, errors and gradient are else as `load_data`: the
+    gradient goes through the cast and through relu, whose derivative at 0 is 0.
+
+    Source: instructions.md, section 8.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> l0c = jnp.arange(-2.0, 510.0)
+    >>> rows = asc.FixpipeParams(18, 2, 16, 18, quant_pre="F322F16", relu_en=True)
+    >>> asc.fixpipe(l0c, rows, product="910B", path="CO1->GM")[14:20]
+    Array([ 12.,  13., 254., 255.,  14.,  15.], dtype=float16)
+    """
+    where = (dst_size, src_offset, dst_offset, product, path, dtype)
+    options = (*where, overlap, behaviour)
+    return _call("fixpipe", src, params, swapped, dst, out, options)
+
+
 def _call(
     op: str, src: Any, params: Any, swapped: tuple, dst: Any, out: Any, options: tuple
 ) -> jax.Array:

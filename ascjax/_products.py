@@ -125,6 +125,10 @@ PRODUCTS: dict[str, Product] = {
 }
 
 
+CUBE = tuple(key for key, p in PRODUCTS.items() if p.buffers_kib)
+"""Keys of the products with a matrix unit: all but the vector core."""
+
+
 def _plain(name: str) -> str:
     """A name without what people write differently: case, spaces, "Ascend"."""
     return re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("ascend")

@@ -19,10 +19,11 @@ from ._operands import (
     operands,
     sizes_of,
     type_of,
+    values_of,
 )
 from ._packed import on_bytes
 from ._plan import Plan
-from ._primitive import jitted
+from ._primitive import jitted, run
 
 
 def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
@@ -64,12 +65,12 @@ def _fitted(move: Move, src: Form, dst: Form | None) -> Callable[..., jax.Array]
     return _applied(move, packed)
 
 
-def look_up(cached: Any, *key: Any) -> Callable[..., jax.Array]:
+def look_up(cached: Any, *key: Any, **named: Any) -> Callable[..., jax.Array]:
     """`cached(*key)`; where something in the key does not hash, the checks say what."""
     try:
-        return cached(*key)
+        return cached(*key, **named)
     except TypeError:
-        return cached.__wrapped__(*key)
+        return cached.__wrapped__(*key, **named)
 
 
 def compiled(
@@ -103,6 +104,8 @@ def compiled(
 @functools.lru_cache(maxsize=4096)
 def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
     """The move as a compiled function of (src, dst)."""
+    if move.conversion is not None:
+        return jax.jit(functools.partial(_converted, move))
     if not packed:
         return jitted(move.plan)
 
@@ -110,6 +113,12 @@ def _applied(move: Move, packed: bool) -> Callable[..., jax.Array]:
         return dataclasses.replace(move, src_size=src_size, dst_size=dst_size).plan
 
     return on_bytes(move.nest, move.src_size, move.dst_size, plan_of)
+
+
+def _converted(move: Move, src: jax.Array, dst: jax.Array | None = None) -> jax.Array:
+    """The move of converted values: an element converts alike wherever it stands."""
+    values = values_of(src, move.type)
+    return run(move.plan, move.conversion(values), dst)  # pyright: ignore
 
 
 def into(move: Callable, src: Any, dst: Any, out: Any, who: str) -> jax.Array:

@@ -13,7 +13,7 @@ ROOT = Path(ascjax.__file__).parent
 ORDER = """
 _errors _compat _dtypes _products _fill _nest _runs _overlap instr _index_map _window
 _compose _steps _gather _plan _lowering _move _shardings _primitive _packed _operands
-_run _chain _sequence _formats _relayout _layout _ops nn oracle verify show cli
+_run _chain _sequence _formats _relayout _layout _mmad _ops nn oracle verify show cli
 __main__ __init__
 """
 LAYERS = tuple(ORDER.split())

@@ -32,9 +32,14 @@ def integers(names: str, low: int, high: int, unit: str):
     return dataclasses.field(default=(0,) * length, metadata=meta)
 
 
-def flag():
+def flag(*, default: bool = False):
     """A field that holds true or false."""
-    return dataclasses.field(default=False, metadata={"flag": True})
+    return dataclasses.field(default=default, metadata={"flag": True})
+
+
+def word(*words: str):
+    """A field that holds one of `words`, the first by default."""
+    return dataclasses.field(default=words[0], metadata={"words": words})
 
 
 def ignored():
@@ -98,6 +103,16 @@ def int_list(
         in_range(who, f"{field}[{k}]", item, low, high, unit, source)
         for k, item in enumerate(items)
     )
+
+
+def as_word(
+    who: str, field: str, value: Any, words: tuple[str, ...], source: str
+) -> str:
+    """`value` where it is one of `words`, or a ParamError."""
+    if isinstance(value, str) and value in words:
+        return value
+    rule = f"be one of {', '.join(words)}"
+    raise ParamError(who, field, rule, repr(value), "Use one of these names.", source)
 
 
 def as_flag(who: str, field: str, value: Any, source: str) -> bool:

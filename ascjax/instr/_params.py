@@ -13,7 +13,8 @@ from .._overlap import Unproved, first_clash
 from .._products import PRODUCTS, Product, resolve_path
 from .._products import product as _product
 from .._runs import Stated
-from ._fields import as_flag, c_name, in_range, int_list, static_int
+from ._convert import Conversion
+from ._fields import as_flag, as_word, c_name, in_range, int_list, static_int
 
 Support = Mapping[str, Mapping[str, str]]
 
@@ -33,7 +34,7 @@ class CField:
     """A field by its C name, as case files and command lines give it.
 
     Attributes:
-      kind: "integer", "flag", "list" (of integers) or "number".
+      kind: "integer", "flag", "word", "list" (of integers) or "number".
       low, high: the range of the integers; None where it has none.
       default: what an absent field means; None where it means nothing.
       unit: what it counts, where the class's own field does not say.
@@ -49,7 +50,14 @@ class CField:
 REGISTRY: dict[str, type[Params]] = {}
 
 
-OPS = ("load_data", "load_data_with_transpose", "data_copy", "data_copy_pad")
+OPS = (
+    "load_data",
+    "load_data_with_transpose",
+    "data_copy",
+    "data_copy_pad",
+    "fixpipe",
+    "mmad",
+)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
@@ -135,6 +143,8 @@ class Params:
             return static_int(who, field.name, value, "be an integer", source)
         if meta.get("flag"):
             return as_flag(who, field.name, value, source)
+        if "words" in meta:
+            return as_word(who, field.name, value, meta["words"], source)
         if "length" in meta:
             return int_list(who, field.name, value, meta, source)
         if "range" not in meta:
@@ -155,6 +165,11 @@ class Params:
     def nest(self, site: Site) -> Stated:
         """The move as loops, or as runs where these do not do, from 0 on both sides."""
         raise NotImplementedError
+
+    def conversion(self, type: AscendType) -> Conversion | None:
+        """What becomes of the values of `type` on their way; None where they arrive as
+        they are."""
+        return None
 
     def fill_bits(self, type: AscendType) -> int:
         """The padding value as a bit pattern of `type`."""
@@ -271,6 +286,8 @@ class Params:
             low, high = field.metadata.get("range", (None, None))
             if field.metadata.get("flag"):
                 kind, low, high = "flag", 0, 1
+            if "words" in field.metadata:
+                kind = "word"
             found[c_name(field.name)] = CField(kind, low, high, default)
         return found
 

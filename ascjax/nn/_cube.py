@@ -31,7 +31,7 @@ from ._given import (
 from ._job import Job, Side, side_of
 from ._pipeline import Held, Pipeline
 from ._roads import Road, up
-from ._room import Tile
+from ._room import Tile, check_l0c
 from ._tiles import spans
 
 
@@ -142,7 +142,9 @@ class CubeMatmul(eqx.Module):
                     one.padded[1],
                 )
         held = {s: tuple(v for at, v in sides.items() if at[0] == s) for s in "AB"}
-        return Job(*sizes, cut, held["A"], held["B"])
+        job = Job(*sizes, cut, held["A"], held["B"])
+        check_l0c(self.product, *job.accumulator)
+        return job
 
     @staticmethod
     def _behind(first: Tile, a: Side) -> int:

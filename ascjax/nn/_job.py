@@ -93,6 +93,12 @@ class Job:
         """A's road for its first tile."""
         return self.a[0].road
 
+    @property
+    def accumulator(self) -> tuple[int, int]:
+        """Rows and columns of the first tile in L0C, as Mmad fills it."""
+        params = self.params(self.a[0], self.b[0], True)
+        return up(params.m, 16), up(params.n, 16)
+
     def params(self, a: Side, b: Side, first: bool) -> MmadParams:
         """Mmad on a tile of each side; `first` starts at 0."""
         road = a.road
@@ -136,15 +142,15 @@ class Job:
         }
         bands = []
         for rows in m_spans:
-            band = None
+            band: jax.Array | None = None
             for columns in n_spans:
-                l0c = None
+                l0c: jax.Array | None = None
                 for ks in k_spans:
                     pair = _side(self.a, rows, ks), _side(self.b, columns, ks)
                     l0 = at_a[rows, ks], at_b[columns, ks]
                     l0c = self._accumulated(*pair, *l0, l0c)
                 band = self._stored(rows, columns, l0c, band)
-            bands.append(band.reshape(rows.count * rows.size, self.n))
+            bands.append(jnp.reshape(band, (rows.count * rows.size, self.n)))
         return jnp.concatenate(bands)
 
     def _stored(self, rows: Span, columns: Span, l0c, band) -> jax.Array:
@@ -158,7 +164,7 @@ class Job:
             columns.size,
             rows.size * self.n,
         )
-        return run_move(move, l0c.reshape(rows.count, -1), band)
+        return run_move(move, jnp.reshape(l0c, (rows.count, -1)), band)
 
     def _accumulated(self, a: Side, b: Side, at_a, at_b, l0c):
         """L0C of all tiles of one size, after the products of these."""

@@ -176,3 +176,21 @@ class DataCopyPad(_MoveModule):
     """
 
     op = "data_copy_pad"
+
+
+class Fixpipe(_MoveModule):
+    """`asc.fixpipe` as a module, checked when it is built.
+
+    `params` is `FixpipeParams`, `dtype` the type of L0C. Shapes, arguments, errors and
+    gradient are as `nn.LoadData`; `dst` and the result have the type of what arrives.
+
+    Source: instructions.md, section 8.
+
+    >>> import ascjax as asc, jax.numpy as jnp
+    >>> p = asc.FixpipeParams(2, 2, 16, 2, quant_pre="F322BF16", relu_en=True)
+    >>> out = asc.nn.Fixpipe(p, product="910B", dtype="float", src_size=256)
+    >>> out(jnp.arange(-1.0, 255.0))
+    Array([0, 0, 15, 16], dtype=bfloat16)
+    """
+
+    op = "fixpipe"

@@ -86,6 +86,15 @@ class Tile:
             raise BoundsError("CubeMatmul", "k", rule, self.a.k, fix, source)
 
 
+def check_l0c(product: Product, high: int, wide: int) -> None:
+    """Raise BoundsError where `high` x `wide` sums do not fit L0C."""
+    size, room = 4 * high * wide, room_of(product, "L0C")
+    if size > room:
+        rule, fix = f"hold at most {room} bytes, what {product} has", "Move less."
+        got = f"{size} bytes for {high} x {wide} of C, 4 bytes each"
+        raise BoundsError("CubeMatmul", "L0C", rule, got, fix, _SOURCE)
+
+
 def room_of(product: Product, buffer: str) -> int:
     """Bytes of a product's buffer."""
     return product.buffers_kib[buffer] * 1024

@@ -8,6 +8,7 @@ nothing.
 """
 
 from ._copies import data_copy, data_copy_pad, nd2nz, nddma, nz2nd
+from ._cube import fixpipe, mmad
 from ._layouts import layout
 from ._load3d import load3dv2
 from ._loads import ldwt_v1, ldwt_v2, load2d, load2dv2
@@ -18,6 +19,7 @@ __all__ = [
     "INSTRUCTIONS",
     "data_copy",
     "data_copy_pad",
+    "fixpipe",
     "instruction",
     "layout",
     "ldwt_v1",
@@ -25,6 +27,7 @@ __all__ = [
     "load2d",
     "load2dv2",
     "load3dv2",
+    "mmad",
     "nd2nz",
     "nddma",
     "nz2nd",
