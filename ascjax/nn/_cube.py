@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +29,7 @@ from ._given import (
     checked_type,
     joined,
 )
-from ._job import Job, Side, side_of
+from ._job import Job, side_of
 from ._pipeline import Held, Pipeline
 from ._roads import Road, up
 from ._room import Tile, check_l0c
@@ -124,34 +125,31 @@ class CubeMatmul(eqx.Module):
         check_bytes(a, self.m, self.k)
         check_bytes(b, self.n, self.k)
         first = Tile(a, b)
-        if not (self.a_road or self.b_road):
+        if self.a_road is None and self.b_road is None:
             first.check(single)
         sizes = (self.m, self.n, self.k)
-        kinds = [[s.size for s in spans(n, t)] for n, t in zip(sizes, cut, strict=True)]
-        sides: dict[tuple[str, int, int], Side] = {}
-        for m, n, k in itertools.product(*kinds):
-            tile = first.resized(m, n, k)
-            one = sides.get(("A", m, k)) or side_of(tile.a, self.a_road, "a_road", 0, 0)
-            sides["A", m, k] = one
-            if ("B", n, k) not in sides:
-                sides["B", n, k] = side_of(
-                    tile.b,
-                    self.b_road,
-                    "b_road",
-                    self._behind(first, one),
-                    one.padded[1],
-                )
-        held = {s: tuple(v for at, v in sides.items() if at[0] == s) for s in "AB"}
-        job = Job(*sizes, cut, held["A"], held["B"])
+        ms, ns, ks = (
+            [span.size for span in spans(n, tile)]
+            for n, tile in zip(sizes, cut, strict=True)
+        )
+        sides = [
+            side_of(dataclasses.replace(a, rows=m, k=k), self.a_road, "a_road")
+            for m, k in itertools.product(ms, ks)
+        ]
+        deep = {side.road.k: side.padded[1] for side in sides}
+        others = [
+            side_of(
+                dataclasses.replace(b, rows=n, k=k),
+                self.b_road,
+                "b_road",
+                sides[0].l1_bytes,
+                deep[k],
+            )
+            for n, k in itertools.product(ns, ks)
+        ]
+        job = Job(*sizes, cut, tuple(sides), tuple(others))
         check_l0c(self.product, *job.accumulator)
         return job
-
-    @staticmethod
-    def _behind(first: Tile, a: Side) -> int:
-        """Where B starts in L1, in bytes."""
-        places = dict(zip(a.pipeline.buffers, a.pipeline.sizes, strict=True))
-        used = places.get("L1", 0) * a.road.type.bits
-        return max(first.a.bytes, up(-(-used // 8), 512))
 
     def _pitch(self, side: str) -> int:
         """Elements from one row of a matrix in GM to the next."""

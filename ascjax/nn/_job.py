@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,6 +51,12 @@ class Side:
         if road.format == "NZ" and self.padded[0] != up(road.rows, 16):
             return self.padded[0]
         return 16 if road.side == "A" and road.rows == 1 else road.rows
+
+    @property
+    def l1_bytes(self) -> int:
+        """Where L1 is free behind this side, on a fractal's boundary."""
+        places = dict(zip(self.pipeline.buffers, self.pipeline.sizes, strict=True))
+        return up(-(-places.get("L1", 0) * self.road.type.bits // 8), 512)
 
     def tiles(self, gm: jax.Array, rows: Span, ks: Span, fused: bool) -> jax.Array:
         """L0 of each tile, (tiles along k, tiles along rows, size), from GM's matrix.
@@ -102,8 +109,8 @@ class Job:
     def params(self, a: Side, b: Side, first: bool) -> MmadParams:
         """Mmad on a tile of each side; `first` starts at 0."""
         road = a.road
-        wide = road.format == "ZZ" and road.type.bits == 32
-        aligned = wide and a.padded[1] != up(road.k, road.type.c0)
+        float_zz = road.format == "ZZ" and road.type.bits == 32
+        aligned = float_zz and a.padded[1] != up(road.k, road.type.c0)
         return MmadParams(a.rows, b.rows, road.k, first, aligned)
 
     def fixpipe(self, a: Side, b: Side) -> Move:
@@ -133,38 +140,38 @@ class Job:
     def _run(self, a: jax.Array, b: jax.Array, fused: bool) -> jax.Array:
         m_spans, n_spans, k_spans = map(spans, (self.m, self.n, self.k), self.tile)
         at_a = {
-            (rows, ks): _side(self.a, rows, ks).tiles(a, rows, ks, fused)
+            (rows, ks): _of(self.a, rows, ks).tiles(a, rows, ks, fused)
             for rows, ks in itertools.product(m_spans, k_spans)
         }
         at_b = {
-            (rows, ks): _side(self.b, rows, ks).tiles(b, rows, ks, fused)
+            (rows, ks): _of(self.b, rows, ks).tiles(b, rows, ks, fused)
             for rows, ks in itertools.product(n_spans, k_spans)
         }
         bands = []
         for rows in m_spans:
-            band: jax.Array | None = None
+            band: Any = None
             for columns in n_spans:
-                l0c: jax.Array | None = None
+                l0c: Any = None
                 for ks in k_spans:
-                    pair = _side(self.a, rows, ks), _side(self.b, columns, ks)
+                    pair = _of(self.a, rows, ks), _of(self.b, columns, ks)
                     l0 = at_a[rows, ks], at_b[columns, ks]
                     l0c = self._accumulated(*pair, *l0, l0c)
-                band = self._stored(rows, columns, l0c, band)
-            bands.append(jnp.reshape(band, (rows.count * rows.size, self.n)))
+                pair = _of(self.a, rows, ks), _of(self.b, columns, ks)
+                band = self._stored(self.fixpipe(*pair), rows, columns, l0c, band)
+            bands.append(band.reshape(rows.count * rows.size, self.n))
         return jnp.concatenate(bands)
 
-    def _stored(self, rows: Span, columns: Span, l0c, band) -> jax.Array:
-        """Bands of C, a row of tiles each, with the tiles of `columns` in place."""
-        first = self.tile[2]
-        pair = _of(self.a, rows.size, first), _of(self.b, columns.size, first)
+    def _stored(self, one: Move, rows: Span, columns: Span, l0c, band) -> jax.Array:
+        """Bands of C, a row of tiles each, with the tiles of `columns` in place, each
+        by the move `one`."""
         move = placed(
-            self.fixpipe(*pair),
+            one,
             columns.count,
             columns.start,
             columns.size,
             rows.size * self.n,
         )
-        return run_move(move, jnp.reshape(l0c, (rows.count, -1)), band)
+        return run_move(move, l0c.reshape(rows.count, -1), band)
 
     def _accumulated(self, a: Side, b: Side, at_a, at_b, l0c):
         """L0C of all tiles of one size, after the products of these."""
@@ -181,30 +188,28 @@ class Job:
         return jax.lax.scan(step, l0c, (at_a, at_b))[0] if len(at_a) else l0c
 
 
-def _of(sides: tuple[Side, ...], rows: int, k: int) -> Side:
-    """The side whose tiles have this size."""
-    return next(s for s in sides if (s.road.rows, s.road.k) == (rows, k))
+def _of(sides: tuple[Side, ...], rows: Span, ks: Span) -> Side:
+    """The side whose tiles have the sizes of these spans."""
+    size = rows.size, ks.size
+    return next(side for side in sides if (side.road.rows, side.road.k) == size)
 
 
-def _side(sides: tuple[Side, ...], rows: Span, ks: Span) -> Side:
-    """The side whose tiles are those of these spans."""
-    return _of(sides, rows.size, ks.size)
-
-
-def side_of(road: Road, own: Pipeline | None, field: str, base: int, deep: int) -> Side:
+def side_of(
+    road: Road, own: Pipeline | None, field: str, base: int = 0, deep: int = 0
+) -> Side:
     """A side whose operand stands in L1 from byte `base` on.
 
     `own` is the user's road, if any, and `deep` the least k that L0 has room for.
     """
-    padded = landing(own, road, field) if own else road.padded
-    high, bits = road.window[0], road.type.bits
-    size = padded[0] * max(padded[1], deep)
-    stages = road.stages()
-    sizes: list[int | None] = [high * road.pitch, (base + road.bytes) * 8 // bits, size]
-    if own:
+    gm = road.window[0] * road.pitch
+    if own is None:
+        padded, stages = road.padded, road.stages()
+        sizes = [gm, (base + road.bytes) * 8 // road.type.bits, 0]
+    else:
+        padded = landing(own, road, field)
         stages = [(list(move.calls), str(move.path)) for move in own.moves]
-        between: list[int | None] = [None] * (len(stages) - 1)
-        sizes = [high * road.pitch, *between, max(size, own.sizes[-1])]
+        sizes = [gm, *[None] * (len(stages) - 1), own.sizes[-1]]
+    sizes[-1] = max(sizes[-1], padded[0] * max(padded[1], deep))
     options = {"product": road.product, "dtype": road.type}
     pipeline = Pipeline(from_byte(stages, base, road), sizes=sizes, **options)
     return Side(road, pipeline, padded)
