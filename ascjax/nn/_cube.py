@@ -15,12 +15,13 @@ import numpy as np
 from .._dtypes import AscendType, ascend_type, of_array
 from .._errors import BoundsError, ParamError
 from .._mmad import mmad
-from .._operands import SOURCE, as_array, check_lead
+from .._operands import SOURCE, as_array
 from .._products import Product
 from .._products import product as product_of
 from .._run import run_move
 from ._given import (
     WHO,
+    check_batch,
     check_bytes,
     checked_product,
     checked_road,
@@ -189,8 +190,7 @@ class CubeMatmul(eqx.Module):
         L1, L0A, L0B, L0C and C, of a product of one tile. `key` is ignored.
         """
         a, b = self._operand("a", a), self._operand("b", b)
-        lead = a[..., 0], b[..., 0]
-        check_lead(WHO, *lead)
+        check_batch(a, b)
         if trace:
             return self._trace(a, b)
         whole = jnp.vectorize(self.job.multiply(fused), signature="(r,c),(s,d)->(m,n)")

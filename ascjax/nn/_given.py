@@ -72,16 +72,29 @@ def checked_road(
         rule, got = "be left out for a product of several tiles", "a road"
         fix = "A road is for one tile: make a CubeMatmul of the tile's size."
         raise ParamError(WHO, field, rule, got, fix, SOURCE)
-    stages = given
+    side, stages = field[0].upper(), given
+    fix = f'Such as [(calls, "GM->{side}1"), (calls, "{side}1->{side}2")].'
     if isinstance(given, Pipeline):
         stages = [(list(move.calls), move.path) for move in given.moves]
+    elif not isinstance(given, list | tuple):
+        rule, got = "be a Pipeline or its stages", type(given).__name__
+        raise ParamError(WHO, field, rule, got, fix, SOURCE)
     road = Pipeline(stages, **options)
-    last = f"L0{field[0].upper()}"
-    if (road.buffers[0], road.buffers[-1]) != ("GM", last):
-        rule, got = f"go from GM to {last}", " -> ".join(road.buffers)
-        fix = 'Such as [(calls, "GM->A1"), (calls, "A1->A2")].'
+    if (road.buffers[0], road.buffers[-1]) != ("GM", f"L0{side}"):
+        rule, got = f"go from GM to L0{side}", " -> ".join(road.buffers)
         raise ParamError(WHO, field, rule, got, fix, SOURCE)
     return road
+
+
+def check_batch(a: Any, b: Any) -> None:
+    """Raise ParamError where the leading axes of two matrices do not broadcast."""
+    try:
+        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        rule = "have leading axes that broadcast with those of a"
+        got = f"{b.shape[:-2]} where a has {a.shape[:-2]}"
+        fix = "Give both the same batch, or one of them none."
+        raise ParamError(WHO, "b", rule, got, fix, SOURCE) from None
 
 
 def check_bytes(road: Road, rows: int, k: int) -> None:

@@ -129,6 +129,9 @@ class Job:
         """The compiled product of GM's matrices: (rows, columns) each."""
         return self._fused if fused else self._stepwise
 
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k not in ("_fused", "_stepwise")}
+
     @functools.cached_property
     def _fused(self):
         return jax.jit(functools.partial(self._run, fused=True))
