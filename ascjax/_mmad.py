@@ -84,9 +84,11 @@ def mmad(
         rule, got = "be MmadParams, after l0a and l0b", type(params).__name__
         fix = "Write asc.mmad(l0a, l0b, params, l0c=l0c)."
         raise ParamError(_WHO, "params", rule, got, fix, MmadParams.source)
-    held = [as_array(_WHO, "l0a", l0a), as_array(_WHO, "l0b", l0b)]
-    for name, value in (("l0c", l0c), ("bias", bias)):
-        held.append(None if value is None else as_array(_WHO, name, value))
+    given = {"l0a": l0a, "l0b": l0b, "l0c": l0c, "bias": bias}
+    held = tuple(
+        None if x is None and name in ("l0c", "bias") else as_array(_WHO, name, x)
+        for name, x in given.items()
+    )
     call = look_up(
         _prepared,
         params,

@@ -1,322 +1,538 @@
-"""`nn.CubeMatmul`: exactly A @ B on the roads that kernels take."""
-
-import copy
-import json
-import pickle
+"""Mmad and Fixpipe: figures by hand, all types, start values, transforms, errors."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from goldens import load
+from case_file_helpers import write
 
 import ascjax as asc
-from ascjax.instr import params_class
+from ascjax import oracle
+from ascjax.verify import _values, check_case, read_cases
+from ascjax.verify._values import draw_values
 
-SCENARIOS = {scenario["id"]: scenario for scenario in load("scenarios")}
-
-
-def operand(shape, dtype, seed=0):
-    """Values over all of an integer type, normal ones of a float type."""
-    rng = np.random.default_rng(seed)
-    if dtype in ("int4b_t", "int8_t"):
-        half = 8 if dtype == "int4b_t" else 128
-        return jnp.asarray(rng.integers(-half, half, shape), dtype[:4])
-    return jnp.asarray(rng.standard_normal(shape), asc.ascend_type(dtype).jax)
+MMAD_TYPES = ("int4b_t", "int8_t", "half", "bfloat16_t", "float")
+FP8 = ("fp8_e4m3fn_t", "fp8_e5m2_t")
+SITES = [(p, t) for p in ("atlas_a2", "atlas_350") for t in MMAD_TYPES]
+SITES += [("atlas_350", t) for t in FP8]
 
 
-def operands(mm, lead=()):
-    """A and B as GM holds them."""
-    a = (mm.k, mm.m) if mm.transpose_a else (mm.m, mm.k)
-    b = (mm.n, mm.k) if mm.transpose_b else (mm.k, mm.n)
-    return tuple(
-        operand((*lead, *shape), mm.dtype.name, seed)
-        for seed, shape in enumerate((a, b))
+Fix = asc.FixpipeParams
+
+
+def packed(matrix, format, name):
+    type = asc.ascend_type(name)
+    layout = asc.Layout(format, matrix.shape, type)
+    return layout.pack(jnp.asarray(matrix).astype(type.carrier))
+
+
+def sources(product, name, a, b):
+    """L0A and L0B, laid out for a product."""
+    l0a_format = asc.product(product).l0a_format
+    return packed(a, l0a_format, name), packed(b, "ZN", name)
+
+
+def result(l0c, m, n):
+    layout = asc.Layout("NZ", (m, n), l0c.dtype, (16, 16))
+    return np.asarray(layout.unpack(l0c[..., : layout.size]))
+
+
+def small(seed, *shape):
+    return np.random.default_rng(seed).integers(-3, 4, shape)
+
+
+# --- mmad: figures
+
+
+def test_one_product_by_hand():
+    """A = [1 2 3], B = its columns 10 and 100: L0B's fractal is [C0, 16] by columns."""
+    l0a = jnp.zeros(256, "float16").at[:3].set(jnp.array([1, 2, 3], "float16"))
+    l0b = jnp.zeros(256, "float16").at[:3].set(10).at[16:19].set(100)
+    l0c = asc.mmad(l0a, l0b, asc.MmadParams(1, 2, 3), product="910B")
+    assert l0c.shape == (256,) and l0c.dtype == jnp.float32
+    assert l0c[:3].tolist() == [60, 600, 0]
+
+
+@pytest.mark.parametrize("product, first", [("atlas_a2", 512), ("atlas_350", 256)])
+def test_the_order_of_fractals_in_l0a_is_the_product_s(product, first):
+    """Element (16, 0) of A [32, 32] starts the second row of fractals."""
+    l0a = jnp.zeros(1024, "float16").at[first].set(1)
+    l0b = jnp.zeros(512, "float16").at[0].set(1)
+    l0c = asc.mmad(l0a, l0b, asc.MmadParams(32, 16, 32), product=product)
+    assert np.flatnonzero(l0c).tolist() == [256]
+
+
+@pytest.mark.parametrize("product, name", SITES)
+@pytest.mark.parametrize("m, n, k", [(16, 16, 64), (17, 33, 65)])
+def test_all_types_are_exact(product, name, m, n, k):
+    a, b = small(0, m, k), small(1, k, n)
+    out = asc.mmad(
+        *sources(product, name, a, b), asc.MmadParams(m, n, k), product=product
     )
+    assert out.dtype == ("int32" if name.startswith("int") else "float32")
+    np.testing.assert_array_equal(result(out, m, n), a @ b)
 
 
-def check_product(mm, a, b, out):
-    """Integers exactly; floats within 2 k 2^-24 of the sum of magnitudes."""
-    wide = [np.asarray(x).astype("float64") for x in (a, b)]
-    turned = zip(wide, (mm.transpose_a, mm.transpose_b), strict=True)
-    a, b = (x.swapaxes(-1, -2) if turn else x for x, turn in turned)
-    out, expected = np.asarray(out), a @ b
-    assert out.shape == expected.shape
-    if mm.dtype.name in ("int4b_t", "int8_t"):
-        assert out.dtype == np.int32
-        np.testing.assert_array_equal(out, expected)
-    else:
-        assert out.dtype == np.float32
-        bound = 2 * mm.k * 2.0**-24 * (abs(a) @ abs(b))
-        assert (abs(out - expected) <= bound).all()
+def test_packed_bytes_are_int4():
+    a, b = small(0, 16, 70), small(1, 70, 20)
+    l0a, l0b = sources("atlas_a2", "int4b_t", a, b)
+    halves = [np.asarray(x).astype(np.int8).view(np.uint8) & 15 for x in (l0a, l0b)]
+    held = [x[0::2] | x[1::2] << 4 for x in halves]
+    out = asc.mmad(*held, asc.MmadParams(16, 20, 70), product="910B", dtype="int4b_t")
+    np.testing.assert_array_equal(result(out, 16, 20), a @ b)
 
 
-def test_the_check_goes_red():
-    for dtype in ("int8_t", "half"):
-        mm = asc.nn.CubeMatmul("910B", 3, 4, 5, dtype)
-        a, b = operands(mm)
-        out = mm(a, b)
-        check_product(mm, a, b, out)
-        with pytest.raises(AssertionError):
-            check_product(mm, a, b, out.at[1, 2].add(out.dtype.type(0.01) or 1))
-        with pytest.raises(AssertionError):
-            check_product(mm, a, b, out.T)
+def test_raw_bits_are_values():
+    a, b = small(0, 16, 16), small(1, 16, 16)
+    bits = [
+        jax.lax.bitcast_convert_type(x, jnp.uint16)
+        for x in sources("910B", "half", a, b)
+    ]
+    out = asc.mmad(*bits, asc.MmadParams(16, 16, 16), product="910B", dtype="half")
+    np.testing.assert_array_equal(result(out, 16, 16), a @ b)
 
 
-# --- the vendor's samples
+def test_sums_are_as_near_as_float32():
+    m, n, k = 20, 18, 1000
+    rng = np.random.default_rng(0)
+    a, b = (rng.random(s, np.float32) for s in ((m, k), (k, n)))
+    out = asc.mmad(
+        *sources("910B", "float", a, b), asc.MmadParams(m, n, k), product="910B"
+    )
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.abs(result(out, m, n) / exact - 1).max() <= 2 * k * 2.0**-24
 
 
-def stages_of(side):
-    """The calls of one side of a scenario, as `Pipeline` takes them."""
-    name = side["side"]
-    return [
+def test_int32_sums_wrap():
+    a = np.full((16, 16), 127)
+    l0c = jnp.full(256, 2**31 - 1, "int32")
+    p = asc.MmadParams(16, 16, 16, cmatrix_init_val=False)
+    out = asc.mmad(*sources("910B", "int8_t", a, a), p, l0c=l0c, product="910B")
+    wrapped = (2**31 - 1 + 16 * 127**2) - 2**32
+    assert (np.asarray(out) == wrapped).all()
+
+
+@pytest.mark.parametrize(
+    "name, align",
+    [("half", False), ("float", False), ("float", True), ("fp8_e4m3fn_t", False)],
+)
+def test_lanes_from_k_on_take_no_part(name, align):
+    m, n, k, deep = 3, 5, 11, 16
+    a, b = (np.full(s, np.nan) for s in ((16, deep), (deep, 16)))
+    a[:m, :k], b[:k, :n] = small(0, m, k), small(1, k, n)
+    p = asc.MmadParams(m, n, k, k_direction_align=align)
+    out = asc.mmad(*sources("atlas_350", name, a, b), p, product="atlas_350")
+    np.testing.assert_array_equal(result(out, m, n), a[:m, :k] @ b[:k, :n])
+    assert np.isfinite(out).all()
+
+
+def test_k_direction_align_pads_k_of_float_to_16():
+    a, b = small(0, 16, 8), small(1, 8, 16)
+    wide = [np.pad(x, w) for x, w in ((a, ((0, 0), (0, 8))), (b, ((0, 8), (0, 0))))]
+    p = asc.MmadParams(16, 16, 8, k_direction_align=True)
+    out = asc.mmad(*sources("910B", "float", *wide), p, product="910B")
+    np.testing.assert_array_equal(result(out, 16, 16), a @ b)
+    with pytest.raises(asc.BoundsError, match=r"l0a must hold elements \[0, 256\)"):
+        asc.mmad(*sources("910B", "float", a, b), p, product="910B")
+
+
+# --- mmad: what it starts from, and what it leaves
+
+
+@pytest.mark.parametrize("name", ["int8_t", "half"])
+def test_l0c_keeps_what_lies_outside_m_n(name):
+    m, n, k = 17, 20, 5
+    l0a, l0b = sources("910B", name, small(0, m, k), small(1, k, n))
+    old = jnp.arange(2000).astype("int32" if name == "int8_t" else "float32")
+    p = asc.MmadParams(m, n, k)
+    out = asc.mmad(l0a, l0b, p, l0c=old, l0c_offset=256, product="910B")
+    at = 256 + oracle.layout("NZ", (m, n), 32, (16, 16))[0]
+    inside = np.zeros(2000, bool)
+    inside[at] = True
+    np.testing.assert_array_equal(out[~inside], old[~inside])
+    np.testing.assert_array_equal(out[at], small(0, m, k) @ small(1, k, n))
+
+
+@pytest.mark.parametrize("m, n", [(16, 32), (3, 18)])
+def test_it_starts_from_l0c_or_a_bias(m, n):
+    a, b = small(0, m, 16), small(1, 16, n)
+    args = sources("910B", "half", a, b)
+    once = asc.mmad(*args, asc.MmadParams(m, n, 16), product="910B")
+    more = asc.MmadParams(m, n, 16, cmatrix_init_val=False)
+    twice = asc.mmad(*args, more, l0c=once, product="910B")
+    np.testing.assert_array_equal(result(twice, m, n), 2 * (a @ b))
+    bias = jnp.arange(n + 16.0)
+    p = asc.MmadParams(m, n, 16)
+    out = asc.mmad(*args, p, bias=bias, bias_offset=16, product="910B")
+    np.testing.assert_array_equal(result(out, m, n), a @ b + np.arange(16, n + 16))
+
+
+@pytest.mark.parametrize("counts", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_a_count_of_zero_is_a_nop(counts):
+    none, old = jnp.zeros(0, "float16"), jnp.arange(5.0)
+    p = asc.MmadParams(*counts)
+    assert asc.mmad(none, none, p, l0c=old, product="910B").tolist() == [*range(5)]
+    assert asc.mmad(none, none, p, l0c_size=3, product="910B").tolist() == [0, 0, 0]
+
+
+# --- mmad: transforms
+
+
+def test_batches_broadcast_and_vmap():
+    a, b = small(0, 4, 16, 20), small(1, 20, 18)
+    l0a = asc.Layout("ZZ", (16, 20), "half").pack(jnp.asarray(a).astype("float16"))
+    l0b = packed(b, "ZN", "half")
+    p = asc.MmadParams(16, 18, 20)
+    want = a @ b
+    out = asc.mmad(l0a, l0b, p, product="910B")
+    np.testing.assert_array_equal(result(out, 16, 18), want)
+    mapped = jax.jit(jax.vmap(lambda x: asc.mmad(x, l0b, p, product="910B")))(l0a)
+    np.testing.assert_array_equal(mapped, out)
+    old = jnp.ones((3, 1, 600))
+    kept = asc.mmad(l0a, l0b, p, l0c=old, product="910B")
+    assert kept.shape == (3, 4, 600) and (np.asarray(kept[..., 512:]) == 1).all()
+
+
+def test_the_gradient_is_the_matrix_product_s():
+    m, n, k = 5, 7, 9
+    a, b = (
+        small(s, *shape).astype(np.float32) for s, shape in ((0, (m, k)), (1, (k, n)))
+    )
+    ct = small(2, m, n).astype(np.float32)
+    l0a, l0b = sources("atlas_350", "float", a, b)
+    old = jnp.ones(256)
+    p = asc.MmadParams(m, n, k, cmatrix_init_val=False)
+    nz = asc.Layout("NZ", (m, n), "float", (16, 16))
+
+    def loss(l0a, l0b, old):
+        out = asc.mmad(l0a, l0b, p, l0c=old, product="atlas_350")
+        return (nz.unpack(out) * ct).sum()
+
+    to_a, to_b, to_c = jax.grad(loss, (0, 1, 2))(l0a, l0b, old)
+    np.testing.assert_array_equal(to_a, packed(ct @ b.T, "NZ", "float"))
+    np.testing.assert_array_equal(to_b, packed(a.T @ ct, "ZN", "float"))
+    np.testing.assert_array_equal(to_c, nz.pack(jnp.asarray(ct)))
+    _, tangent = jax.jvp(lambda x: loss(x, l0b, old), (l0a,), (l0a,))
+    assert tangent == ((a @ b) * ct).sum()
+
+
+def test_the_module_is_the_op():
+    a, b = small(0, 16, 16), small(1, 16, 16)
+    args = sources("910B", "half", a, b)
+    module = asc.nn.Mmad(asc.MmadParams(16, 16, 16), product="910B", dtype="half")
+    assert not jax.tree.leaves(module)
+    again = asc.nn.Mmad.from_dict(module.to_dict())
+    assert again == module
+    np.testing.assert_array_equal(result(again(*args), 16, 16), a @ b)
+    with pytest.raises(asc.SupportError, match="dtype must be one that atlas_a2"):
+        asc.nn.Mmad(asc.MmadParams(1, 1, 1), product="910B", dtype="fp8_e5m2_t")
+
+
+# --- mmad: errors
+
+A = jnp.zeros(256, "float16")
+ONE = asc.MmadParams(1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "error, text, args, options",
+    [
         (
-            [
-                asc.Call(
-                    params_class(call["instruction"]).from_fields(call["fields"]),
-                    call.get("src_offset", 0),
-                    call.get("dst_offset", 0),
-                )
-                for call in side[part]
-            ],
-            path,
-        )
-        for part, path in (
-            ("gm_to_l1", f"GM->{name}1"),
-            ("l1_to_l0", f"{name}1->{name}2"),
-        )
-    ]
-
-
-def scenario_of(name, **roads):
-    scenario = SCENARIOS[name]
-    sizes = [scenario[axis] for axis in "mnk"]
-    turned = scenario["a"]["transpose"], not scenario["b"]["transpose"]
-    return asc.nn.CubeMatmul(
-        scenario["product"], *sizes, scenario["dtype"], *turned, **roads
-    )
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_scenario_s_own_calls_give_the_product(name):
-    """Fused at one size, one step at a time at the other."""
-    sides = {f"{side}_road": stages_of(SCENARIOS[name][side]) for side in "ab"}
-    mm = scenario_of(name, **sides)
-    a, b = operands(mm)
-    check_product(mm, a, b, mm(a, b, fused=name.endswith("40x50x70")))
-
-
-@pytest.mark.parametrize("name", [n for n in SCENARIOS if n.endswith("40x50x70")])
-def test_a_scenario_that_loses_a_call_is_refused(name):
-    for side in "ab":
-        (first, path), (calls, last) = stages_of(SCENARIOS[name][side])
-        short = [(calls[:-1], last)] if len(calls) > 1 else [([calls[0]], last)]
-        if len(calls) == 1:  # then to another place
-            call = calls[0]
-            step = (
-                SCENARIOS[name]["k"] * 0
-                + 512 * 8 // asc.ascend_type(SCENARIOS[name]["dtype"]).bits
-            )
-            short = [([asc.Call(call.params, call.src_offset, step)], last)]
-        with pytest.raises(asc.ParamError, match=f"{side}_road must bring all of"):
-            scenario_of(name, **{f"{side}_road": [(first, path), *short]})
-
-
-def test_one_own_road_beside_a_chosen_one():
-    """K of a 32-bit A is padded to 16, so Mmad reads B so too."""
-    name = "a2_14_40x50x70"
-    a_road = asc.nn.Pipeline(
-        stages_of(SCENARIOS[name]["a"]), product="910B", dtype="float"
-    )
-    mm = asc.nn.CubeMatmul("910B", 40, 50, 70, "float", True, True, a_road=a_road)
-    assert mm.job.params(mm.job.a[0], mm.job.b[0], True).k_direction_align
-    check_product(mm, *operands(mm), mm(*operands(mm)))
-
-
-# --- chosen roads
-
-
-@pytest.mark.parametrize("size", [(17, 33, 65), (1, 1, 1), (128, 256, 64)])
-@pytest.mark.parametrize(
-    ("product", "dtype", "turned"),
-    [
-        ("atlas_a2", "int4b_t", (False, True)),
-        ("atlas_a3", "int4b_t", (False, False)),
-        ("atlas_a2", "int8_t", (True, False)),
-        ("atlas_a2", "bfloat16_t", (False, False)),
-        ("atlas_a2", "float", (True, False)),
-        ("atlas_350", "int8_t", (True, False)),
-        ("atlas_350", "half", (False, True)),
-        ("atlas_350", "float", (True, True)),
-        ("atlas_350", "fp8_e4m3fn_t", (True, False)),
+            asc.ParamError,
+            "params must be MmadParams, after l0a and l0b",
+            (ONE, A, A),
+            {},
+        ),
+        (asc.ParamError, "product must be given", (A, A, ONE), {"product": None}),
+        (
+            asc.SupportError,
+            "product must be one that has this",
+            (A, A, ONE),
+            {"product": "atlas_inference_vector"},
+        ),
+        (
+            asc.SupportError,
+            "dtype must be one that atlas_a2",
+            (A.astype("int16"), A.astype("int16"), ONE),
+            {},
+        ),
+        (
+            asc.ParamError,
+            "l0b must hold float16, where l0a",
+            (A, A.astype("bfloat16"), ONE),
+            {},
+        ),
+        (asc.ParamError, "l0c must hold float32", (A, A, ONE), {"l0c": A}),
+        (asc.ParamError, "bias must hold float32", (A, A, ONE), {"bias": A}),
+        (
+            asc.BoundsError,
+            r"l0a must hold elements \[0, 256\).*got 255 elements",
+            (A[1:], A, ONE),
+            {},
+        ),
+        (
+            asc.BoundsError,
+            r"l0b must hold elements \[256, 512\)",
+            (A, A, ONE),
+            {"l0b_offset": 256},
+        ),
+        (
+            asc.BoundsError,
+            r"l0c must hold elements \[0, 256\)",
+            (A, A, ONE),
+            {"l0c_size": 9},
+        ),
+        (
+            asc.BoundsError,
+            r"bias must hold elements \[0, 1\)",
+            (A, A, ONE),
+            {"bias": jnp.zeros(0)},
+        ),
+        (
+            asc.BoundsError,
+            "l0c_size must be the size of l0c",
+            (A, A, ONE),
+            {"l0c_size": 9, "l0c": jnp.zeros(256)},
+        ),
+        (
+            asc.BoundsError,
+            "l0a_offset must be an integer of at least 0",
+            (A, A, ONE),
+            {"l0a_offset": -256},
+        ),
+        (
+            asc.AlignmentError,
+            "l0a_offset must start on a multiple of 512 bytes: 256",
+            (A, A, ONE),
+            {"l0a_offset": 16},
+        ),
+        (
+            asc.AlignmentError,
+            "l0c_offset must start on a multiple of 1024 bytes: 256",
+            (A, A, ONE),
+            {"l0c_offset": 16},
+        ),
+        (
+            asc.AlignmentError,
+            "bias_offset must start on a multiple of 64 bytes: 16",
+            (A, A, ONE),
+            {"bias_offset": 8},
+        ),
+        (
+            asc.ParamError,
+            "l0c must be given where cmatrix_init_val is false",
+            (A, A, asc.MmadParams(1, 1, 1, False)),
+            {},
+        ),
+        (
+            asc.ParamError,
+            "bias must be left out where",
+            (A, A, asc.MmadParams(1, 1, 1, False)),
+            {"l0c": jnp.zeros(256), "bias": jnp.zeros(1)},
+        ),
+        (
+            asc.ParamError,
+            "k_direction_align must be false for half",
+            (A, A, asc.MmadParams(1, 1, 1, k_direction_align=True)),
+            {},
+        ),
     ],
 )
-def test_the_product_at_every_size(product, dtype, turned, size):
-    mm = asc.nn.CubeMatmul(product, *size, dtype, *turned)
-    a, b = operands(mm)
-    check_product(mm, a, b, mm(a, b))
+def test_mmad_refuses(error, text, args, options):
+    with pytest.raises(error, match=f"^mmad: {text}"):
+        asc.mmad(*args, **{"product": "910B", **options})
+
+
+def test_mmad_is_no_move():
+    for made in (asc.sequence, lambda p: asc.chain(p)):
+        with pytest.raises(asc.ParamError, match=r"params must be one of|hold moves"):
+            made([ONE])
+
+
+# --- fixpipe
+
+
+def test_rows_by_hand():
+    """18 columns: two of the second block of columns, src_stride rows further on."""
+    l0c = jnp.arange(768.0)
+    p = asc.FixpipeParams(18, 2, 32, 20)
+    out = asc.fixpipe(l0c, p, product="910B", path="CO1->GM")
+    assert out.shape == (38,)
+    assert out[:18].tolist() == [*range(16), 512, 513]
+    assert out[18:22].tolist() == [0, 0, 16, 17]
+
+
+@pytest.mark.parametrize("n", [1, 16, 32, 33, 40])
+def test_matrices_stand_apart(n):
+    l0c = jnp.arange(4 * 256 * 3.0)
+    p = asc.FixpipeParams(n, 3, 16, n + 1, 2, 5, 300)
+    out = np.asarray(asc.fixpipe(l0c, p))
+    for nd in range(2):
+        for r in range(3):
+            for c in range(n):
+                source = nd * 5 * 256 + c // 16 * 256 + r * 16 + c % 16
+                assert out[nd * 300 + r * (n + 1) + c] == source
 
 
 @pytest.mark.parametrize(
-    ("product", "dtype", "turned", "sizes", "tile"),
+    "cast, type", [("F322F16", "float16"), ("F322BF16", "bfloat16")]
+)
+def test_casts_round_to_nearest_even(cast, type):
+    step = float(jnp.finfo(type).eps)
+    values = [1 + step / 2, 1 + 3 * step / 2, -1 - step * 0.51, np.nan, np.inf, 1e30]
+    l0c = jnp.zeros(256).at[:6].set(jnp.array(values))
+    out = asc.fixpipe(l0c, asc.FixpipeParams(6, 1, 16, 6, quant_pre=cast))
+    assert out.dtype == type
+    want = [1, 1 + 2 * step, -1 - step]
+    assert out[:3].astype("float32").tolist() == want
+    assert np.isnan(out[3]) and np.isinf(out[4])
+    assert np.isinf(out[5]) == (cast == "F322F16")
+
+
+@pytest.mark.parametrize("type", ["float32", "int32"])
+def test_relu_cuts_off_below_0(type):
+    l0c = (jnp.arange(256) - 3).astype(type)
+    out = asc.fixpipe(l0c, asc.FixpipeParams(6, 1, 16, 6, relu_en=True))
+    assert out.tolist() == [0, 0, 0, 0, 1, 2] and out.dtype == type
+
+
+def test_what_is_not_written_keeps_the_type_of_what_arrives():
+    p = asc.FixpipeParams(2, 2, 16, 4, quant_pre="F322F16")
+    old = jnp.full(8, 7, "float16")
+    out = asc.fixpipe(jnp.arange(256.0), p, dst=old, product="910B", path="L0C->GM")
+    assert out.tolist() == [0, 1, 7, 7, 16, 17, 7, 7]
+    with pytest.raises(asc.ParamError, match="type of what arrives, float16"):
+        asc.fixpipe(jnp.arange(256.0), p, dst=old.astype("float32"))
+
+
+def test_the_gradient_goes_through_cast_and_relu():
+    p = asc.FixpipeParams(3, 1, 16, 3, quant_pre="F322BF16", relu_en=True)
+    l0c = jnp.arange(-1.0, 255.0)
+    weights = jnp.array([2, 3, 4], "bfloat16")
+    grad = jax.grad(lambda x: (asc.fixpipe(x, p) * weights).sum().astype("float32"))(
+        l0c
+    )
+    assert grad[:4].tolist() == [0, 0, 4, 0] and grad.dtype == jnp.float32
+
+
+@pytest.mark.parametrize(
+    "error, text, make, options",
     [
-        ("atlas_a2", "int8_t", (True, False), (50, 60, 70), (16, 24, 32)),
-        ("atlas_a2", "int4b_t", (False, False), (20, 20, 71), (20, 10, 22)),
-        ("atlas_a3", "float", (True, False), (20, 40, 50), (16, 40, 20)),
-        ("atlas_350", "half", (True, True), (66, 20, 16), (33, 16, 16)),
+        (asc.ParamError, r"dst_stride must be in \[1, ", lambda: Fix(1, 1, 1, 0), {}),
+        (
+            asc.ParamError,
+            r"n_size must be in \[0, 4095\]",
+            lambda: Fix(4096, 1, 1, 1),
+            {},
+        ),
+        (
+            asc.ParamError,
+            "quant_pre must be one of NoQuant, F322F16, F3",
+            lambda: Fix(1, 1, 1, 1, 1, 0, 0, "QF322B8_PRE"),
+            {},
+        ),
+        (
+            asc.ParamError,
+            "quant_pre must be NoQuant for int32_t",
+            lambda: Fix(1, 1, 1, 1, 1, 0, 0, "F322F16"),
+            {"dtype": "int32"},
+        ),
+        (asc.BoundsError, "src must hold elements", lambda: Fix(17, 1, 16, 17), {}),
+        (
+            asc.AlignmentError,
+            "src_offset must start on a multiple of 1024 bytes in CO1",
+            lambda: Fix(1, 1, 1, 1),
+            {"src_offset": 16},
+        ),
+        (
+            asc.OverlapError,
+            "dst must be written at most once",
+            lambda: Fix(4, 2, 1, 3),
+            {},
+        ),
+        (
+            asc.SupportError,
+            "product must be one that has",
+            lambda: Fix(1, 1, 1, 1),
+            {"product": "atlas_inference_vector"},
+        ),
     ],
 )
-def test_tiles_at_the_edges_are_smaller(product, dtype, turned, sizes, tile):
-    mm = asc.nn.CubeMatmul(product, *sizes, dtype, *turned, tile=tile)
-    a, b = operands(mm)
-    check_product(mm, a, b, mm(a, b))
+def test_fixpipe_refuses(error, text, make, options):
+    options = {"product": "910B", "path": "CO1->GM", **options}
+    src = jnp.zeros(256, options.pop("dtype", "float32"))
+    with pytest.raises(error, match=f"^fixpipe: {text}"):
+        asc.fixpipe(src, make(), **options)
 
 
-@pytest.mark.parametrize("dtype", ["int8_t", "float"])
-def test_step_by_step_gives_the_same_bits(dtype):
-    for tile in (None, (16, 20, 24)):
-        mm = asc.nn.CubeMatmul("910B", 16, 20, 40, dtype, True, tile=tile)
-        a, b = operands(mm)
-        np.testing.assert_array_equal(mm(a, b), mm(a, b, fused=False))
-
-
-def test_a_tile_as_large_as_the_product_is_one_tile():
-    whole = asc.nn.CubeMatmul("910B", 20, 30, 40, "half", tile=(100, 30, 64))
-    assert whole.job.tile == (20, 30, 40)
-    assert whole.job == asc.nn.CubeMatmul("910B", 20, 30, 40, "half").job
-
-
-def test_int32_sums_wrap_like_the_accumulator():
-    sizes = 1, 1, 2048 * 66
-    mm = asc.nn.CubeMatmul("910B", *sizes, "int8_t", False, True, tile=(1, 1, 2048))
-    low = jnp.full((1, mm.k), -128, "int8")
-    assert mm(low, low)[0, 0] == (mm.k * 128**2 + 2**31) % 2**32 - 2**31
-
-
-def test_packed_rows_and_int4_arrays_give_the_same():
-    """Rows of odd length end in a spare nibble, whatever it holds."""
-    mm = asc.nn.CubeMatmul("910B", 5, 7, 9, "int4b_t")
-    a, b = operands(mm)
-
-    def packed(x, spare):
-        raw = np.pad(np.asarray(x).astype("uint8") & 15, ((0, 0), (0, 1)))
-        raw[:, -1] = spare
-        return jnp.asarray(raw[:, 0::2] | raw[:, 1::2] << 4)
-
-    check_product(mm, a, b, mm(a, b))
-    for spare in (0, 13):
-        out = mm(packed(a, spare), packed(b, spare))
-        np.testing.assert_array_equal(out, mm(a, b))
-
-
-def test_raw_bits_stand_for_their_type():
-    mm = asc.nn.CubeMatmul("910B", 3, 4, 5, "half")
-    a, b = operands(mm)
-    out = mm(*(jax.lax.bitcast_convert_type(x, "uint16") for x in (a, b)))
-    np.testing.assert_array_equal(out, mm(a, b))
-
-
-def test_the_padding_of_k_takes_no_part():
-    """NaN in the columns of GM that only lie beside the tile's."""
-    mm = asc.nn.CubeMatmul("910B", 16, 16, 40, "half", tile=(16, 16, 24))
-    a, b = operands(mm)
-    out = mm(a.at[:, 24:].set(jnp.nan), b)
-    assert np.isnan(out).all()
-    one = asc.nn.CubeMatmul("910B", 16, 16, 24, "half")
-    assert not np.isnan(one(a[:, :24], b[:24])).any()
-
-
-# --- transforms
-
-
-@pytest.mark.parametrize("tile", [None, (16, 16, 24)])
-@pytest.mark.parametrize("fused", [True, False])
-def test_the_gradient_is_that_of_the_product(tile, fused):
-    mm = asc.nn.CubeMatmul("910B", 20, 30, 40, "float", True, tile=tile)
-    a, b = operands(mm)
-    weight = operand((20, 30), "float", 5)
-    grads = jax.jit(
-        jax.grad(lambda a, b: (mm(a, b, fused=fused) * weight).sum(), (0, 1))
-    )(a, b)
-    np.testing.assert_allclose(grads[0], b @ weight.T, rtol=1e-5, atol=1e-4)
-    np.testing.assert_allclose(grads[1], a @ weight, rtol=1e-5, atol=1e-4)
-
-
-def test_batches_broadcast_and_vmap_agrees():
-    mm = asc.nn.CubeMatmul("910B", 5, 6, 7, "half", tile=(5, 6, 4))
-    a, _ = operands(mm, (3,))
-    _, b = operands(mm, (2, 1))
-    out = jax.jit(mm)(a, b)
-    check_product(mm, a, b, out)
-    one = jax.vmap(lambda x: jax.vmap(mm, (0, None))(a, x[0]))(b)
-    np.testing.assert_array_equal(out, one)
-    assert jax.eval_shape(mm, a, b).shape == (2, 3, 5, 6)
-
-
-# --- what it holds
-
-
-@pytest.mark.parametrize(
-    ("product", "dtype", "turned"),
-    [("910B", "half", (False, True)), ("atlas_350", "int8_t", (True, False))],
-)
-def test_the_trace_shows_every_buffer(product, dtype, turned):
-    mm = asc.nn.CubeMatmul(product, 40, 50, 70, dtype, *turned)
-    a, b = operands(mm)
-    held = mm(a, b, trace=True)
-    assert list(held) == ["A", "L1", "L0A", "B", "L0B", "L0C", "C"]
-    assert [each.buffer for each in held.values()] == [
-        *("GM", "L1", "L0A", "GM", "L0B", "L0C", "GM")
-    ]
-    np.testing.assert_array_equal(held["C"].values.reshape(40, 50), mm(a, b))
-    for each in held.values():
-        assert each.written.shape == each.values.shape[-1:]
-        assert not np.asarray(each.values)[~each.written].any()
-    one, two = mm.job.a[0], mm.job.b[0]
-    for name, side, matrix in (("L0A", one, a), ("L0B", two, b)):
-        layout = asc.Layout(side.road.format, side.padded, dtype)
-        rows = layout.unpack(held[name].values)[: side.road.rows, : side.road.k]
-        expected = matrix.T if side.road.turned else matrix
-        np.testing.assert_array_equal(rows, expected)
-    start = one.l1_bytes * 8 // mm.dtype.bits  # B stands behind A
-    l1 = held["L1"]
-    assert l1.values.size == mm.b.sizes[1] and l1.written[start]
-    np.testing.assert_array_equal(
-        l1.values[:start], mm.a.trace(a.reshape(-1))[1].values
-    )
-
-
-def test_the_trace_marks_what_is_not_written():
-    mm = asc.nn.CubeMatmul("910B", 40, 50, 70, "half", False, True)
-    held = mm(*operands(mm), trace=True)
-    counts = {name: int(each.written.sum()) for name, each in held.items()}
-    # L1: 40 rows of 80 and 50 of 80; L0C: 40 x 50 of 48 x 64
-    assert counts == {
-        "A": 2800,
-        "L1": 90 * 80,
-        "L0A": 48 * 80,
-        "B": 3500,
-        "L0B": 64 * 80,
-        "L0C": 2000,
-        "C": 2000,
-    }
-
-
-def test_to_dict_is_json_and_from_dict_brings_it_back():
-    sides = {f"{s}_road": stages_of(SCENARIOS["950_07_40x50x70"][s]) for s in "ab"}
-    for mm in (
-        asc.nn.CubeMatmul("910B", 20, 30, 40, "half", True, tile=(16, 16, 16)),
-        scenario_of("950_07_40x50x70", **sides),
+def test_moves_that_convert_are_not_joined_with_others():
+    cast = asc.FixpipeParams(16, 1, 16, 16, quant_pre="F322F16")
+    plain = asc.FixpipeParams(16, 1, 16, 16)
+    with pytest.raises(asc.ParamError, match="calls must do to values what the first"):
+        asc.sequence([cast, (plain, 0, 16)])(jnp.zeros(256))
+    rows = asc.sequence([cast, (cast, 0, 16)])(jnp.arange(256.0))
+    assert rows.dtype == jnp.float16 and rows.tolist() == [*range(16)] * 2
+    module = asc.nn.Fixpipe(cast, dtype="float", src_size=256)
+    with pytest.raises(
+        asc.ParamError, match=r"moves\[0\] must move values as they are"
     ):
-        again = asc.nn.CubeMatmul.from_dict(json.loads(json.dumps(mm.to_dict())))
-        assert again == mm and again.job == mm.job and hash(again) == hash(mm)
+        asc.chain([module])
+    assert asc.nn.Fixpipe.from_dict(module.to_dict()) == module
 
 
-def test_it_can_be_copied_and_pickled_after_a_run():
-    mm = asc.nn.CubeMatmul("910B", 3, 4, 5, "half")
-    a, b = operands(mm)
-    out = mm(a, b)
-    for again in (copy.deepcopy(mm), pickle.loads(pickle.dumps(mm))):
-        assert again == mm
-        np.testing.assert_array_equal(again(a, b), out)
-    assert jax.tree.leaves(mm) == []
+def test_the_road_ends_in_rows():
+    m, n, k = 20, 40, 30
+    a, b = small(0, m, k), small(1, k, n)
+    l0c = asc.mmad(
+        *sources("910B", "half", a, b), asc.MmadParams(m, n, k), product="910B"
+    )
+    p = asc.FixpipeParams(n, m, 32, n, quant_pre="F322F16")
+    rows = asc.fixpipe(l0c, p, product="910B", path="CO1->GM")
+    np.testing.assert_array_equal(np.asarray(rows).reshape(m, n), a @ b)
+
+
+# --- ascjax verify
+
+
+def test_the_suite_checks_mmad_by_values():
+    checks = list(draw_values(1, 3))
+    assert {c.case.dtype for c in checks} == {*MMAD_TYPES, *FP8}
+    assert {c.case.product == "atlas_350" for c in checks} == {True, False}
+    for check in checks[:4]:
+        check.by_op()
+        assert check.result().status == "ok", check.result().message
+
+
+def test_the_check_of_values_goes_red(monkeypatch):
+    monkeypatch.setattr(_values, "mmad", lambda *args, l0c, **_: l0c + 1)
+    check = next(iter(draw_values(1, 0)))
+    check.by_op()
+    found = check.result()
+    assert found.status == "mismatch" and "L0C element 0: expected" in found.message
+
+
+CASE = {
+    "instruction": "mmad",
+    "product": "atlas_a2",
+    "path": "A2->CO1",
+    "dtype": "half",
+}
+SIZES = {"src_size": 256, "dst_size": 256}
+
+
+def test_case_files_hold_fixpipe_and_refusals_of_mmad(tmp_path):
+    rows = {"nSize": 18, "mSize": 2, "srcStride": 16, "dstStride": 18}
+    cases = [
+        {**CASE, **SIZES, "fields": {"m": 1, "n": 1, "k": 1}},
+        {**CASE, **SIZES, "fields": {"m": 4096}, "why": "m", "field": "m"},
+        {**CASE, **SIZES, "fields": {}, "dtype": "int16_t", "why": "the type"},
+        {**CASE, "instruction": "fixpipe", "path": "CO1->GM", "dtype": "float"},
+    ]
+    cases[3] |= {"src_size": 512, "dst_size": 36}
+    cases[3]["fields"] = {**rows, "quantPre": "F322F16", "reluEn": True}
+    read = read_cases(write(tmp_path, cases))
+    results = [check_case(case, through_op=True) for case in read]
+    statuses = [result.status for result in results]
+    assert statuses == ["unsupported", "refused", "refused", "ok"]
+    assert "the built-in suite compares its values" in results[0].message
+    assert results[3].compared == ("oracle", "op")

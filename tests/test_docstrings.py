@@ -119,6 +119,8 @@ OPS = (
     "sequence",
     "chain",
     "convert",
+    "fixpipe",
+    "mmad",
 )
 PARTS = (
     *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),
@@ -144,7 +146,8 @@ def kind_of(name):
     if inspect.isclass(value):
         if issubclass(value, asc.AscendError):
             return "error"
-        if issubclass(value, asc.Params) and value is not asc.Params:
+        moves = issubclass(value, asc.Params) and value is not asc.Params
+        if moves or value is asc.MmadParams:
             return "params"
     if (name.startswith("asc.nn.") and last not in DATA) or last in (
         "Sequence",
@@ -152,7 +155,7 @@ def kind_of(name):
     ):
         return "module"
     if name.startswith("asc.oracle."):
-        others = {"run": "oracle", "instruction": "registers a rule"}
+        others = {"run": "oracle", "mmad": "oracle", "instruction": "registers a rule"}
         return others.get(last, "rule of the oracle")
     kinds = {"look-up": ("ascend_type", "product"), "no-op": ("nddma_dci",)}
     kinds |= {"op": OPS, "part of params": PARTS, "data": DATA}

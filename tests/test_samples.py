@@ -80,7 +80,9 @@ def test_every_instruction_has_a_builder():
 
 def test_samples_reach_the_ends_of_the_fields():
     draw = seeded(0)
-    drawn = [(name, site, sample(name, site, draw)) for name, site in SITES * 5]
+    few = [one for one in SITES if one[0] == "fixpipe"]  # of two combinations only
+    sites = SITES * 5 + few * 40
+    drawn = [(name, site, sample(name, site, draw)) for name, site in sites]
     found = coverage(
         (n, s.params.to_fields(), at.type.name, at.product, at.path)
         for n, at, s in drawn

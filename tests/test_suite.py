@@ -41,6 +41,7 @@ def failures(checks):
 def test_the_suite_passes_and_counts(monkeypatch):
     among = combinations()[::40]
     monkeypatch.setattr(_suite, "combinations", lambda: among)
+    monkeypatch.setattr(_suite, "draw_values", lambda cases, seed: ())
     calls = []
     results, numbers = run_suite(2, 5, progress=lambda *args: calls.append(args))
     assert [r for r in results if r.failed] == []
@@ -321,7 +322,7 @@ def test_coverage_counts_ends_odd_values_and_kinds():
         "config": {"isNearestValueMode": True, "loopLpSize": 0xFFFF, "loopRpSize": 7},
     }
     unknown = {"nSize": 3, "mode": "x", "config": {"on": 1}}
-    found = coverage([("nddma", info, "half"), ("fixpipe", unknown, "half")])
+    found = coverage([("nddma", info, "half"), ("conv", unknown, "half")])
     fields = found["nddma"]["fields"]
     assert fields["loopSrcStride"]["max"] == fields["loopLpSize"]["max"] == 1
     assert fields["loopLpSize"]["zero"] == fields["isNearestValueMode"]["max"] == 1
@@ -329,12 +330,12 @@ def test_coverage_counts_ends_odd_values_and_kinds():
     assert fields["config.loopRpSize"]["odd"] == 1
     kinds = dict.fromkeys(("nop", "gaps", "decreasing", "transpose", "padding"), 0)
     assert found["nddma"]["kinds"] == {**kinds, "padding": 1}
-    assert found["fixpipe"]["kinds"] == kinds
-    assert found["fixpipe"]["fields"]["nSize"] == {
+    assert found["conv"]["kinds"] == kinds
+    assert found["conv"]["fields"]["nSize"] == {
         **{"range": None, "zero": 0, "min": 0, "max": 0},
         "odd": 1,
     }
-    assert found["fixpipe"]["fields"]["config.on"]["odd"] == 1
+    assert found["conv"]["fields"]["config.on"]["odd"] == 1
 
 
 def kinds_of(instruction, fields, dtype="half"):

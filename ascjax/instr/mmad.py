@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from .._errors import SupportError
 from .._products import ATLAS_350, CUBE
 from ._fields import flag, integer
-from ._params import Params, Site
+from ._struct import Site, Struct
 
 _TYPES = "int4b_t int8_t half bfloat16_t float"
 _FP8 = " fp8_e4m3fn_t fp8_e5m2_t"
 
 
-class MmadParams(Params):
+class MmadParams(Struct):
     """`Mmad(dst, fm, filter, MmadParams)`: L0C [m, n] from L0A [m, k] and L0B [k, n].
 
     `asc.mmad` takes it. It is no move: it has two sources, and its result is no map of
-    them, so that `asc.sequence` and `asc.chain` refuse it.
+    them.
+
+    Shapes: `asc.mmad` takes flat buffers, in elements.
 
     Args:
       m, n, k: rows, columns and what is summed over, [0, 4095]; 0 makes a NOP.
@@ -24,6 +25,7 @@ class MmadParams(Params):
     Raises:
       ParamError: a field out of range, while the params are made; `k_direction_align`
         of another type than float, while tracing.
+    Gradient: as `asc.mmad`.
     Source: instructions.md, section 8.
 
     >>> import ascjax as asc
@@ -48,8 +50,3 @@ class MmadParams(Params):
         if self.k_direction_align and site.type.name != "float":
             rule = f"be false for {site.type}: only float has K padded to 8 or 16"
             self.refuse("k_direction_align", rule, "Leave it out.")
-
-    def nest(self, site: Site):
-        rule = "be those of a move, which has one source"
-        got = type(self).__name__
-        self.refuse("params", rule, "Call asc.mmad.", got=got, error=SupportError)

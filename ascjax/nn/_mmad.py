@@ -13,7 +13,6 @@ from .._errors import ParamError
 from .._mmad import mmad
 from .._products import Product
 from .._products import product as product_of
-from ..instr import Params
 from ..instr.mmad import MmadParams
 
 
@@ -96,4 +95,4 @@ class Mmad(eqx.Module):
     def from_dict(cls, data: Mapping[str, Any]) -> Mmad:
         """The module that `to_dict` described."""
         rest = {k: v for k, v in data.items() if k not in ("instruction", "fields")}
-        return cls(Params.from_dict(data), **rest)  # pyright: ignore
+        return cls(MmadParams.from_fields(data["fields"]), **rest)

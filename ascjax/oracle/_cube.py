@@ -52,6 +52,7 @@ def mmad(
       l0c: int64 for sums in int32, which wrap; float64 for sums without rounding.
       bias: the start value of each column, or None.
       product: its key in products.json, for the format of L0A.
+    Returns: what L0C holds after, of the type of `l0c`.
     Raises: ParamError without a product, BoundsError for an operand that is too short.
     Source: instructions.md, section 8.
 

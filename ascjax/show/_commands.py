@@ -16,7 +16,7 @@ from .._nest import FILL, KEEP
 from .._products import PRODUCTS
 from .._runs import Runs, Stated
 from ..instr import REGISTRY, Params
-from ..verify._names import resolve, runnable
+from ..verify._names import COMPUTES, resolve, runnable
 from ..verify._result import place
 from ..verify._why import Origin, origin
 from ._help import fields as field_table
@@ -32,11 +32,12 @@ _UNBOUNDED = 2**100  # beyond all that a field can ask for
 def list_command(console: Console) -> None:
     """Print the instructions, what each product has of them, products and types."""
     table = plain_table("instruction", "function", "params", "described in")
-    for name, params in REGISTRY.items():
+    known = {**REGISTRY, **COMPUTES}
+    for name, params in known.items():
         table.add_row(name, params.op, params.__name__, params.source)
     _print(console, table, "")
     table = plain_table("instruction", "product", "path", "types")
-    for name, params in REGISTRY.items():
+    for name, params in known.items():
         for product in PRODUCTS.values():
             for paths, types in _grouped(params.paths(product)):
                 table.add_row(name, product.key, paths, types)

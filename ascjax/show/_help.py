@@ -63,6 +63,8 @@ def _value(field: CField, meta: Any) -> str:
     """What a field may hold."""
     if field.kind == "flag":
         return "true or false"
+    if field.kind == "word":
+        return " or ".join(meta["words"])
     if field.low is None:
         return {"list": "integers, as 1,8", "number": "a number"}.get(
             field.kind, "an integer"

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from .._errors import ParamError
 from ..instr import Params
-from ..instr._params import c_name
+from ..instr._fields import c_name
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ._cases import Case, Scenario, unit_bits
 from ._documents import UNSTATED
 from ._engine import make_move, trace
 from ._interpreter import Code, encode
-from ._names import site_of
+from ._names import COMPUTES, site_of
 from ._op_map import op_map
 from ._result import WAYS, Status, first_difference
 from ._result import Result as Result
@@ -102,9 +102,14 @@ class Check:
         self._compare("interpreter", _codes(self.move), index)
         self.seconds += seconds
 
+    @property
+    def runs_op(self) -> bool:
+        """Whether an op is still to run."""
+        return self.move is not None and self.through_op
+
     def by_op(self) -> None:
         """What its own jitted op leaves, against the engine's map."""
-        if self.move is None or self.ended or not self.through_op:
+        if self.move is None or self.ended or not self.runs_op:
             return
         started = time.perf_counter()
         try:
@@ -137,6 +142,8 @@ class Check:
 
     def _by_maps(self) -> None:
         case = self.case
+        if case.instruction in COMPUTES and isinstance(case, Case):
+            return self.end(*without_map(case))
         missing = {step.instruction for step in case.steps} - REGISTRY.keys()
         if missing:
             lacks = f"ascjax has no {', '.join(sorted(missing))}"
@@ -183,27 +190,50 @@ def _codes(move: Move | None) -> np.ndarray:
     return np.maximum(move.index_map.index, FILL)  # pyright: ignore[reportOptionalMemberAccess]
 
 
+def without_map(case: Case) -> tuple[Status, str]:
+    """What a case comes to whose instruction is no move: its params, product and type
+    are checked, so that one that must be refused may be."""
+    struct = COMPUTES[case.instruction]
+    try:
+        where, path = site_of(*case.site, case.instruction)
+        for step in case.steps:
+            params = struct.from_fields(step.fields)
+            site = struct.site(where, path, case.dtype)
+            params.check_support(site)
+            params.rules(site)
+    except AscendError as error:
+        return (
+            _judged(case, error)
+            if case.why is not None
+            else ("error", f"refused: {error}")
+        )
+    told = f"{case.instruction} has several sources and no map; the built-in suite "
+    return "unsupported", told + "compares its values"
+
+
 def _refusal(case: Case) -> tuple[Status, str]:
     """What tracing a case comes to that must be refused, and the reason."""
     rule = f"must be refused ({case.why})"
     try:
         trace(case)
     except AscendError as error:
-        names = [cls.__name__ for cls in type(error).__mro__]
-        told = f"{names[0]}: {error}"
-        if case.error is not None and case.error not in names:
-            return "error", f"{rule} with {case.error}, but was with {told}"
-        fields = (None, error.field, error.field.partition("[")[0])
-        if case.field not in fields:
-            return (
-                "error",
-                f"{rule} for {case.field}, but was for {error.field}: {told}",
-            )
-        return "refused", told
+        return _judged(case, error)
     except Exception as error:
         told = f"but raised {one_line(error)}, which is no AscendError"
         return "error", f"{rule}, {told}"
     return "error", f"{rule}, but was accepted"
+
+
+def _judged(case: Case, error: AscendError) -> tuple[Status, str]:
+    """Whether a refusal is the one that the case asks for."""
+    rule = f"must be refused ({case.why})"
+    names = [cls.__name__ for cls in type(error).__mro__]
+    told = f"{names[0]}: {error}"
+    if case.error is not None and case.error not in names:
+        return "error", f"{rule} with {case.error}, but was with {told}"
+    if case.field not in (None, error.field, error.field.partition("[")[0]):
+        return "error", f"{rule} for {case.field}, but was for {error.field}: {told}"
+    return "refused", told
 
 
 def _oracle_accepts(case: Case | Scenario, error: AscendError) -> bool:

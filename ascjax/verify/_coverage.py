@@ -9,7 +9,7 @@ from .._nest import FILL, LoopNest
 from .._runs import Runs
 from ..instr import REGISTRY
 from ..instr._params import CField
-from ._names import site_of
+from ._names import COMPUTES, site_of
 
 _KINDS = ("nop", "gaps", "decreasing", "transpose", "padding")
 
@@ -38,7 +38,8 @@ def coverage(cases: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
     (1, 1)
     """
     found: dict[str, Any] = {}
-    known = {name: params.c_fields() for name, params in REGISTRY.items()}
+    structs = {**REGISTRY, **COMPUTES}
+    known = {name: struct.c_fields() for name, struct in structs.items()}
     for instruction, fields, dtype, *where in cases:
         c_fields = known.get(instruction, {})
         entry = found.setdefault(instruction, _empty(c_fields))
@@ -55,7 +56,8 @@ def coverage(cases: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _empty(c_fields: Mapping[str, CField]) -> dict[str, Any]:
-    rows = {name: _row(field) for name, field in c_fields.items()}
+    numbers = {k: field for k, field in c_fields.items() if field.kind != "word"}
+    rows = {name: _row(field) for name, field in numbers.items()}
     return {"cases": 0, "fields": rows, "kinds": dict.fromkeys(_KINDS, 0)}
 
 
@@ -69,6 +71,8 @@ def _flat(
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every field as its integer values: a list's entries, and objects opened."""
     for name, value in fields.items():
+        if name in c_fields and c_fields[name].kind == "word":
+            continue
         if isinstance(value, Mapping) and name not in c_fields:
             for inner, held in value.items():
                 own = f"{name}.{inner}"

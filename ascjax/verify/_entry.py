@@ -9,7 +9,7 @@ from typing import Any
 from .._errors import AscendError
 from ..instr import REGISTRY
 from ._members import Members, of_call
-from ._names import LACKING, advice, matching
+from ._names import COMPUTES, advice, matching
 
 _KINDS: dict[str, tuple[type, str]] = {
     "text": (str, "be a string"),
@@ -105,7 +105,7 @@ class Entry:
         """The name of an instruction; another name of one that ascjax has is refused,
         one that it does not have is for the check to report."""
         name = self.take("instruction", "text", *default)
-        if name not in (*REGISTRY, *LACKING) and matching(name):
+        if name not in (*REGISTRY, *COMPUTES) and matching(name):
             rule = f"be one of {', '.join(REGISTRY)}"
             raise self.error("instruction", rule, repr(name), advice(name))
         return name

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 from ..instr import REGISTRY
-from ._names import plain
+from ._names import COMPUTES, plain
 
 _SITE = "id instruction product path dtype itembits src_size dst_size overlap why"
 _CASE = (*_SITE.split(), "error", "field", "documented")
@@ -76,9 +76,10 @@ OPERAND = Members(
 
 def _fields(instruction: str) -> dict[str, str]:
     """The struct's fields; of `config.loopLpSize` the object is one too."""
-    if instruction not in REGISTRY:
+    structs = {**REGISTRY, **COMPUTES}
+    if instruction not in structs:
         return {}
-    names = REGISTRY[instruction].c_fields()
+    names = structs[instruction].c_fields()
     return _stand((name.partition(".")[0] for name in names), "fields")
 
 

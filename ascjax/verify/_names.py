@@ -8,9 +8,11 @@ from typing import Any
 from .._errors import SupportError
 from .._products import Product, product, resolve_path
 from ..instr import REGISTRY, Params, params_class
+from ..instr._struct import Struct
+from ..instr.mmad import MmadParams
 
-LACKING = ("mmad", "fixpipe")
-"""Instructions that ascjax knows of but does not have."""
+COMPUTES: dict[str, type[Struct]] = {MmadParams.instruction: MmadParams}
+"""Instructions that are no moves: several sources, and no map from them."""
 
 
 def plain(name: str) -> str:
@@ -29,8 +31,12 @@ def matching(name: str) -> list[str]:
     (['load2d'], ['ldwt_v1', 'ldwt_v2'])
     """
     spelt = plain(name)
-    closest = min((_rank(key, spelt) for key in REGISTRY), default=3)
-    return [key for key in REGISTRY if _rank(key, spelt) == closest < 3]
+    keys = (*REGISTRY, *COMPUTES)
+    closest = min((_rank(key, spelt) for key in keys), default=3)
+    return [key for key in keys if _rank(key, spelt) == closest < 3]
+
+
+_NO_MAP = "It has several sources: its struct's docstring lists the fields."
 
 
 def resolve(name: str) -> type[Params]:
@@ -40,6 +46,9 @@ def resolve(name: str) -> type[Params]:
       SupportError: where it stands for none, or for several.
     """
     found = matching(name)
+    if found and found[0] in COMPUTES:
+        rule = "be a move, which a map shows"
+        raise SupportError("ascjax", "instruction", rule, repr(name), _NO_MAP)
     if len(found) == 1:
         return REGISTRY[found[0]]
     if found:
@@ -78,14 +87,14 @@ def site_of(
     found = None if where is None else product(where, instruction)
     if path is None:
         return found, None
-    cls = params_class(instruction)
+    cls = COMPUTES.get(instruction) or params_class(instruction)
     return found, resolve_path(path, (*cls.paths(),), instruction, cls.source)
 
 
 def advice(name: str) -> str:
     """What to write in the place of a name that ascjax does not know."""
-    known = {plain(name): [name] for name in LACKING}
-    for key in REGISTRY:
+    known: dict[str, list[str]] = {}
+    for key in (*REGISTRY, *COMPUTES):
         for spelling in set().union(*_names(key)):
             known.setdefault(spelling, []).append(key)
     close = difflib.get_close_matches(plain(name), known, n=1)
@@ -97,7 +106,7 @@ def advice(name: str) -> str:
 
 def _names(key: str) -> tuple[set[str], ...]:
     """Every spelling of one instruction, plain, its own before those it may share."""
-    cls = REGISTRY[key]
+    cls = COMPUTES.get(key) or REGISTRY[key]
     struct, document = plain(cls.__name__), plain(cls.source.partition(",")[0])
     return (
         {plain(key)},

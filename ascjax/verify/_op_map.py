@@ -17,6 +17,8 @@ from .._nest import FILL, KEEP
 # Numbers are moved under these patterns, so that wide floats are signalling NaNs.
 _UNDER = {32: 0x7FA00000, 64: 0x7FF400007FA00000}
 
+_EXACT = 8  # bits of the integers that every type that a conversion has holds
+
 
 def op_map(move: Move) -> np.ndarray:
     """What the public op does, as a map: shape (dst_size,), as in `IndexMap.index`.
@@ -37,15 +39,23 @@ def op_map(move: Move) -> np.ndarray:
     """
     t, src_size, dst_size = move.type, move.src_size, move.dst_size
     width = 1 if t.jax == "bool" else t.bits
+    if move.conversion is not None:
+        width = _EXACT  # numbers as values, which the conversion leaves as they are
     rows = max(1, -(-(src_size + dst_size).bit_length() // width))
     # a value that no padding has marks all numbers
     mark = next((v for v in range(1 << min(width, 8)) if v not in move.fills), 0)
     numbers = np.arange(src_size + dst_size, dtype=np.uint64)
     shifts = np.arange(rows, dtype=np.uint64)[:, None] * np.uint64(width)
-    under = np.uint64(_UNDER.get(t.bits, 0))
+    under = np.uint64(0 if move.conversion else _UNDER.get(t.bits, 0))
     digits = (numbers >> shifts) & np.uint64(2**width - 1) ^ under
     planes = np.concatenate([digits, np.full_like(digits[:1], mark)])
-    out = _bits(_run(move, _array(planes, t), src_size), t)
+    src, dst = planes[:, :src_size], planes[:, src_size:]
+    if move.conversion is None:
+        out = _bits(_run(move, _array(src, t), _array(dst, t)), t)
+    else:
+        carriers = jnp.dtype(t.carrier), jnp.dtype(move.arrives.carrier)
+        out = np.asarray(_run(move, src.astype(carriers[0]), dst.astype(carriers[1])))
+        out = out.astype(np.float64).astype(np.uint64)
     moved = out[rows] == mark
     number = np.bitwise_or.reduce((out[:rows] ^ under) << shifts)
     # a number that no element has stays such, and large
@@ -59,12 +69,12 @@ def op_map(move: Move) -> np.ndarray:
     return np.where(lost, 2**31 - 1, index)
 
 
-def _run(move: Move, buffers: np.ndarray, src_size: int) -> jax.Array:
-    """The public op (or the sequence) on both buffers, which stand side by side."""
+def _run(move: Move, src: np.ndarray, dst: np.ndarray) -> jax.Array:
+    """The public op (or the sequence) on both buffers."""
     wide = move.type.bits == 64
     with jax.enable_x64(True) if wide else contextlib.nullcontext():
         # device_put compiles nothing, jnp.asarray would a copy for each new shape
-        src, dst = jax.device_put((buffers[:, :src_size], buffers[:, src_size:]))
+        src, dst = jax.device_put((src, dst))
         options: dict[str, Any] = {
             "product": move.product,
             "path": move.path,

@@ -19,6 +19,7 @@ from .._products import POSITIONS
 from ..instr import Params, Site
 from ._builders import ldwt_v1, ldwt_v2, load2d, load2dv2, nz2nd
 from ._builders_copies import data_copy, data_copy_pad, nd2nz
+from ._builders_cube import fixpipe
 from ._builders_load3d import load3dv2
 from ._builders_nddma import nddma
 from ._choices import Draw
@@ -35,10 +36,11 @@ BUILDERS: dict[str, Callable[[Site, Draw], Params]] = {
     "nd2nz": nd2nz,
     "data_copy": data_copy,
     "data_copy_pad": data_copy_pad,
+    "fixpipe": fixpipe,
 }
 """The builders of legal params by instruction; a new instruction may add its own."""
 
-_FRACTAL_BYTES, _BLOCK_BYTES = 512, 32
+_BOUNDARIES = {"L0A": 512, "L0B": 512, "L0C": 1024}  # bytes; 32 elsewhere
 _TRIES = 200
 
 
@@ -158,20 +160,19 @@ def _refuses_more_than_clashes(params: Params, site: Site) -> bool:
 # --- buffers
 
 
-def _alignment(position: str, site: Site, destination: bool) -> int:
+def _alignment(position: str, site: Site) -> int:
     """Elements that an operand's start must be a multiple of."""
     buffer = POSITIONS[position]
     if buffer == "GM":
         return max(1, 8 // site.type.bits)
-    l0 = destination and buffer.startswith("L0")
-    return (_FRACTAL_BYTES if l0 else _BLOCK_BYTES) * 8 // site.type.bits
+    return _BOUNDARIES.get(buffer, 32) * 8 // site.type.bits
 
 
 def _buffers(params: Params, site: Site, draw: Draw, needed: tuple[int, int]) -> Sample:
     """Offsets and sizes: exactly what is needed, or more."""
     src, dst = (site.path or "GM->GM").split("->")
-    src_offset = draw(0, 3) // 2 * draw(1, 9) * _alignment(src, site, False)
-    dst_offset = draw(0, 3) // 2 * draw(1, 3) * _alignment(dst, site, True)
+    src_offset = draw(0, 3) // 2 * draw(1, 9) * _alignment(src, site)
+    dst_offset = draw(0, 3) // 2 * draw(1, 3) * _alignment(dst, site)
     read, written = needed
     return Sample(
         params,

@@ -22,8 +22,10 @@ from ._coverage import coverage
 from ._documents import Example, examples
 from ._entry import Step
 from ._interpreter import compiled, maps, size_of
+from ._names import COMPUTES
 from ._result import Result
 from ._samples import BUILDERS, sample
+from ._values import draw_values
 
 DEFAULT_CASES = 6
 """Sets of each combination: more than 2,000 in all, in well under a minute."""
@@ -62,8 +64,11 @@ def run_suite(
     if only:
         documents = [check for check in documents if check.case.instruction in only]
         among = [one for one in among if one[0] in only]
-    total = len(documents) + sum(_sets(instruction, cases) for instruction, _ in among)
-    checks = itertools.chain(documents, draw(among, cases, seed))
+    valued = not only or not COMPUTES.keys().isdisjoint(only)
+    values = list(draw_values(-(-cases // 2), seed)) if valued else []
+    total = sum(_sets(instruction, cases) for instruction, _ in among)
+    total += len(documents) + len(values)
+    checks = itertools.chain(documents, draw(among, cases, seed), values)
     return run_checks(checks, progress=lambda done: progress and progress(done, total))
 
 
@@ -183,10 +188,10 @@ def run_checks(
             for check in chunk:
                 check.by_maps()
             speed.add(*_by_interpreter(chunk))
-            own = [check for check in chunk if check.move and check.through_op]
+            own = [check for check in chunk if check.runs_op]
             ended = len(results) + len(chunk) - len(own)
             progress(ended)
-            for k, _ in enumerate(pool.map(Check.by_op, own), 1):
+            for k, _ in enumerate(pool.map(lambda check: check.by_op(), own), 1):
                 progress(ended + k)
             results += [check.result() for check in chunk]
             fields += [
