@@ -1,5 +1,6 @@
 """Equinox modules that hold moves for a product."""
 
+from ._cube import CubeMatmul as CubeMatmul
 from ._mmad import Mmad as Mmad
 from ._moves import DataCopy as DataCopy
 from ._moves import DataCopyPad as DataCopyPad

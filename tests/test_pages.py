@@ -1,0 +1,45 @@
+"""Pages of docs: every block of code runs and prints what it says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = {"layouts.md": {"nz", "zn", "stored"}, "cube.md": {"mm", "own", "big", "held"}}
+if not all((DOCS / name).exists() for name in PAGES):
+    pytest.skip("docs are not part of this copy", allow_module_level=True)
+TEXTS = {name: (DOCS / name).read_text() for name in PAGES}
+
+
+def check_blocks(text, capsys):
+    """Run all blocks in one namespace; a comment behind a print is what it prints."""
+    space = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(block, "page", "exec"), space)
+        printed = capsys.readouterr().out.splitlines()
+        said = re.findall(r"^print\(.*?\)  # (.*)$", block, re.M)
+        assert [line for line in said if line not in printed] == []
+    return space
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_run_and_print_what_they_say(page, capsys):
+    space = check_blocks(TEXTS[page], capsys)
+    assert space.keys() >= PAGES[page]
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"), [("# (8, 1536)", "# (8, 1537)"), ("[0, 2, 1, 3]", "[0, 1, 2]")]
+)
+def test_the_check_goes_red(said, wrong, capsys):
+    text = TEXTS["layouts.md"]
+    assert said in text
+    with pytest.raises(AssertionError):
+        check_blocks(text.replace(said, wrong), capsys)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)(.*?)\)", TEXTS[page]):
+        assert (DOCS / target).exists(), target
