@@ -17,7 +17,7 @@ import pytest
 
 import ascjax as asc
 from ascjax import _fill, _gather, _lowering, _move, _packed, _primitive, _steps
-from ascjax.instr import Params, _params, load_data_with_transpose, nddma
+from ascjax.instr import Params, _struct, load_data_with_transpose, nddma
 
 FAULTS = {}
 
@@ -435,7 +435,7 @@ def widened(more):
     def wrong(in_range, who, field, value, low, high, unit, source):
         return in_range(who, field, value, low, high + more, unit, source)
 
-    return instead(_params, "in_range", wrong)
+    return instead(_struct, "in_range", wrong)
 
 
 fault("refusal", "a range is one too wide", widened(1))
