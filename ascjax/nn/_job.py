@@ -64,23 +64,17 @@ class Side:
         The tiles of one row of GM's matrix stand side by side in it: one road.
         """
         down, along = (ks, rows) if self.road.turned else (rows, ks)
+        end = down.start + down.count * down.size
+        bands = jax.lax.slice_in_dim(gm, down.start, end).reshape(down.count, -1)
         each = self.pipeline.moves[0].type.bits // self.road.type.bits
-        pitch = self.road.pitch // each
-        high = down.size * pitch  # of a row of tiles, as the first move counts
-        unit = gm.shape[-1] // pitch  # entries of the array in one of these
-        size = self.pipeline.sizes[-1] // (2 if self.road.type.bits == 4 else 1)
-        bands = jax.lax.slice_in_dim(
-            gm, down.start, down.start + down.count * down.size
-        )
-        bands = bands.reshape(down.count, high * unit)
         road = side_by_side(
             self.pipeline.moves,
             along.start // each,
             along.count,
             along.size // each,
-            high,
+            down.size * self.road.pitch // each,
         )
-        l0 = run(road, bands, fused).reshape(down.count, along.count, size)
+        l0 = run(road, bands, fused).reshape(down.count, along.count, -1)
         return l0 if self.road.turned else l0.swapaxes(0, 1)
 
 
