@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ascjax as asc
-from ascjax.nn._landing import landing
-from ascjax.nn._roads import Road
+from ascjax.nn.cube._landing import landing
+from ascjax.nn.cube._roads import Road
 
 A2 = "int4b_t int8_t half bfloat16_t float"
 TYPES = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from .._errors import BoundsError
-from .._products import Product
+from ..._errors import BoundsError
+from ..._products import Product
 from ._roads import Road, up
 
 _SOURCE = "products.json, buffers_kib"

@@ -8,13 +8,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._dtypes import AscendType
-from .._errors import ParamError, SupportError
-from .._operands import SOURCE
-from .._products import ATLAS_350, ATLAS_A2, ATLAS_A3, Product
-from ..instr._fields import static_int
-from ..instr.mmad import MmadParams
-from ._pipeline import Held, Pipeline
+from ..._dtypes import AscendType
+from ..._errors import ParamError, SupportError
+from ..._operands import SOURCE
+from ..._products import ATLAS_350, ATLAS_A2, ATLAS_A3, Product
+from ...instr._fields import static_int
+from ...instr.mmad import MmadParams
+from .._pipeline import Held, Pipeline
 from ._roads import Road
 
 WHO = "CubeMatmul"

@@ -15,13 +15,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._mmad import mmad, result_type
-from .._move import Move
-from .._run import run_move
-from ..instr.fixpipe import FixpipeParams
-from ..instr.mmad import MmadParams
+from ..._mmad import mmad, result_type
+from ..._move import Move
+from ..._run import run_move
+from ...instr.fixpipe import FixpipeParams
+from ...instr.mmad import MmadParams
+from .._pipeline import Pipeline
 from ._landing import landing
-from ._pipeline import Pipeline
 from ._roads import Road, from_byte, up
 from ._tiles import Span, placed, run, side_by_side, spans
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from .._dtypes import AscendType
-from .._errors import AscendError, SupportError
-from .._move import Call
-from .._products import POSITIONS, Product
-from ..instr import Params
-from ..instr.load2d import LoadData2DParams
-from ..instr.load2dv2 import LoadData2DParamsV2
-from ..instr.load3dv2 import LoadData3DParamsV2
-from ..instr.load_data_with_transpose import LoadData2dTransposeParams
-from ..instr.nd2nz import Nd2NzParams
+from ..._dtypes import AscendType
+from ..._errors import AscendError, SupportError
+from ..._move import Call
+from ..._products import POSITIONS, Product
+from ...instr import Params
+from ...instr.load2d import LoadData2DParams
+from ...instr.load2dv2 import LoadData2DParamsV2
+from ...instr.load3dv2 import LoadData3DParamsV2
+from ...instr.load_data_with_transpose import LoadData2dTransposeParams
+from ...instr.nd2nz import Nd2NzParams
 
 Stages = list[tuple[list[Call], str]]
 _PITCH = 65535  # the largest distance of rows that ND2NZ's 16 bits hold

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from .._errors import ParamError
-from .._layout import Layout
-from ._pipeline import Pipeline
+from ..._errors import ParamError
+from ..._layout import Layout
+from .._pipeline import Pipeline
 from ._roads import Road, up
 
 

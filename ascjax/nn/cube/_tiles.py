@@ -7,9 +7,9 @@ import functools
 
 import jax
 
-from .._chain import Chain
-from .._move import Call, Move
-from .._run import run_move
+from ..._chain import Chain
+from ..._move import Call, Move
+from ..._run import run_move
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,13 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._dtypes import AscendType, ascend_type, of_array
-from .._errors import BoundsError, ParamError
-from .._mmad import mmad
-from .._operands import SOURCE, as_array
-from .._products import Product
-from .._products import product as product_of
-from .._run import run_move
+from ..._dtypes import AscendType, ascend_type, of_array
+from ..._errors import BoundsError, ParamError
+from ..._mmad import mmad
+from ..._operands import SOURCE, as_array
+from ..._products import Product
+from ..._products import product as product_of
+from ..._run import run_move
+from .._pipeline import Held, Pipeline
 from ._given import (
     WHO,
     check_batch,
@@ -31,7 +32,6 @@ from ._given import (
     joined,
 )
 from ._job import Job, side_of
-from ._pipeline import Held, Pipeline
 from ._roads import Road, up
 from ._room import Tile, check_l0c
 from ._tiles import spans

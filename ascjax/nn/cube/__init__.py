@@ -1,0 +1,1 @@
+"""A whole matrix product on the road that a kernel takes."""
