@@ -86,7 +86,7 @@ class Read(Step):
         return self.window.extract(x, context.fence and fenced_before(self.run, x))
 
     def backward(self, x, lead, context):
-        return self.window.place(x, None, lead, context.fence)
+        return self.window.place(x, None, lead, context.fence, not self.run)
 
     def __str__(self) -> str:
         return f"read      {_box(self.window.start, self.window.dims)} of src"
@@ -343,11 +343,11 @@ class Write(Last):
         return reshape(x, flat, context.fence)
 
     def write(self, x, dst, lead, context):
-        return self.window.place(x, dst, lead, context.fence)
+        return self.window.place(x, dst, lead, context.fence, not self.run)
 
     def keep(self, dst, lead, context):
         shape = dst.shape[:lead] + self.window.extents
-        return self.window.place(zeros(shape, dst), dst, lead, context.fence)
+        return self.window.place(zeros(shape, dst), dst, lead, context.fence, True)
 
     def backward(self, x, lead, context):
         return self.window.extract(x, context.fence and fenced_before(self.run, x))
