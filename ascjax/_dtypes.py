@@ -112,7 +112,7 @@ def ascend_type(name: Any, who: str = "ascjax") -> AscendType:
     if isinstance(name, AscendType):
         return name
     known = TYPES.get(name) or _BY_JAX.get(name) if isinstance(name, str) else None
-    pythons = (float, int, bool, complex)
+    pythons = (float, int, bool, complex, None)  # NumPy takes None for float64
     if known is None and not any(name is python for python in pythons):
         try:
             known = _BY_JAX.get(np.dtype(name).name)
@@ -179,12 +179,13 @@ def require_x64(array_dtype: Any, who: str) -> None:
     held = _held(array_dtype)
     wide = ("int64", "uint64", "float64", "complex128")
     if held in wide and not x64_enabled():
+        half = held.replace("64", "32").replace("128", "64")
         raise ParamError(
             who,
             "dtype",
             "be at most 32 bits wide while jax_enable_x64 is off",
             _BY_JAX[held].name if held in _BY_JAX else held,
-            "Convert it, such as with .astype('int32'), or call "
+            f"Convert it, such as with .astype('{half}'), or call "
             "jax.config.update('jax_enable_x64', True) first.",
             "products.json, types",
         )

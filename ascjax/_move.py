@@ -16,7 +16,7 @@ from ._dtypes import AscendType
 from ._errors import AlignmentError, BoundsError, ParamError, SupportError
 from ._index_map import IndexMap, check_bounds, check_indexable
 from ._lowering import lower_map, lower_nest
-from ._nest import FILL, LoopNest
+from ._nest import FILL, KEEP, LoopNest
 from ._plan import Plan
 from ._products import POSITIONS, Product, product, resolve_path
 from ._runs import Stated
@@ -253,15 +253,14 @@ class Move:
     def index_map(self) -> IndexMap:
         """The map that all calls leave together."""
         check_indexable(self.src_size, self.dst_size, self.calls[0].params.instruction)
-        maps = []
+        index = np.full(self.dst_size, KEEP, np.int32)
         for nest, bits in zip(self.nests, self.fills_by_call, strict=True):
-            one = IndexMap.of_nest(nest, self.src_size, self.dst_size)
-            code = FILL - self.fills.index(bits)
-            if code != FILL:
-                index = np.where(one.index == FILL, code, one.index)
-                one = IndexMap(index, self.src_size)
-            maps.append(one)
-        return maps[0].sequence(*maps[1:])
+            if nest.volume:
+                dst, src = nest.addresses()
+                code = FILL - self.fills.index(bits)
+                # Of a repeated index NumPy keeps the last value.
+                index[dst] = src if code == FILL else np.where(src == FILL, code, src)
+        return IndexMap(index, self.src_size)
 
 
 def check_option(who: str, field: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -55,6 +55,27 @@ CASES = {
         asc.SupportError,
         "dtype must be one that atlas_350 brings to L1 as NZ .*, got int4b_t",
     ),
+    "a tile where transpose_a stands": (
+        (SQUARE, {"transpose_a": (16, 16, 16)}),
+        asc.ParamError,
+        r"transpose_a must be in \[0, 1\] \(a flag\), got \(16, 16, 16\)",
+    ),
+    "road of another product": (
+        (
+            SQUARE,
+            {"a_road": asc.nn.Pipeline(ROAD, product="atlas_a3", dtype="half")},
+        ),
+        asc.ParamError,
+        "a_road must be made for atlas_a2, as the product is, got atlas_a3",
+    ),
+    "road of another type": (
+        (
+            SQUARE,
+            {"a_road": asc.nn.Pipeline(ROAD, product="910B", dtype="bfloat16_t")},
+        ),
+        asc.ParamError,
+        "a_road must be made for half, as the product is, got bfloat16_t",
+    ),
     "transpose": (
         (SQUARE, {"dtype": "int4b_t", "transpose_a": True}),
         asc.SupportError,

@@ -295,8 +295,9 @@ def test_64_bits_need_x64(name):
                 asc.ParamError,
                 "nz2nd: dtype must be at most 32 bits wide while jax_enable_x64 is "
                 "off, "
-                f"got {words[name]}. Convert it, such as with .astype('int32'), or "
-                "call jax.config.update('jax_enable_x64', True) first.",
+                f"got {words[name]}. Convert it, such as with "
+                f".astype('{name.replace('64', '32')}'), or call "
+                "jax.config.update('jax_enable_x64', True) first.",
                 asc.data_copy,
                 params=NZ,
                 **operands,

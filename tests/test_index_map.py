@@ -1,5 +1,7 @@
 """`IndexMap`: made from nests, composed, compared and applied, all in NumPy."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -193,3 +195,28 @@ def test_a_map_is_refused_where_int32_cannot_address():
     move = asc.Move.of(p, dtype="half", src_size=2**31, dst_size=16)
     with pytest.raises(asc.BoundsError, match=r"src must hold at most 2147483647 elem"):
         move.index_map  # noqa: B018
+
+
+def test_a_map_of_many_calls_takes_the_memory_of_one():
+    one = asc.LoadData2DParams(repeat_times=1)
+    gap = asc.LoadData2DParams(repeat_times=2, src_stride=2, dst_gap=1)  # no one nest
+    calls = [asc.Call((one, gap)[k % 2], 256 * k, 512 * k) for k in range(256)]
+    sizes = {"src_size": 1 << 17, "dst_size": 1 << 18}
+    move = asc.Move.sequence(tuple(calls), dtype="half", **sizes)
+    tracemalloc.start()
+    index = move.index_map.index
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * index.nbytes
+    apart = [
+        asc.Move.of(
+            c.params,
+            dtype="half",
+            src_offset=c.src_offset,
+            dst_offset=c.dst_offset,
+            **sizes,
+        )
+        for c in calls[:4]
+    ]
+    first = apart[0].index_map.sequence(*(other.index_map for other in apart[1:]))
+    assert (first.index[:2048] == index[:2048]).all()

@@ -157,6 +157,14 @@ def test_a_type_that_is_not_the_array_s_is_refused(held, dtype, text):
         )
 
 
+def test_no_type_is_no_type():
+    """NumPy takes None for float64."""
+    move = functools.partial(asc.Move.of, asc.LoadData2DParams(0, 1), src_size=2048)
+    for make in (move, functools.partial(asc.Layout, "NZ", (16, 16))):
+        with pytest.raises(asc.ParamError, match="name an Ascend C type, got None"):
+            make(dtype=None)
+
+
 def test_dst_of_another_type_is_refused():
     text = (
         r"load2d: dst must have the type of src, float16, got float32\. Convert one of "
@@ -181,7 +189,7 @@ def test_64_bit_arrays_are_refused_without_x64_and_never_narrowed(dtype, name, f
     arrays[field] = arrays[field].astype(dtype)
     text = (
         "nz2nd: dtype must be at most 32 bits wide while jax_enable_x64 is off, got "
-        rf"{name}\. Convert it, such as with \.astype\('int32'\), or call "
+        rf"{name}\. Convert it, such as with \.astype\('{dtype[:-2]}32'\), or call "
         r"jax\.config\.update\('jax_enable_x64', True\) first\."
     )
     with pytest.raises(asc.ParamError, match=text):

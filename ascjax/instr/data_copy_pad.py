@@ -130,7 +130,7 @@ class DataCopyExtParams(Params):
                 self.refuse(name, rule, "Move whole elements, or a narrower type.")
         if site.path and site.path.startswith("GM") != (pad is not None):
             if pad is None:
-                rule, fix = "be given from GM to UB", "Add a DataCopyPadExtParams()."
+                rule, fix = "be given from GM to UB", "Make the params with pad_params."
             else:
                 rule, fix = "be None from UB to GM", "Leave it out."
             self.refuse("pad_params", rule, fix)

@@ -194,7 +194,7 @@ class LoadData3DParamsV2(Params):
         given = self.repeat
         if site.product is ATLAS_350 and given is None:
             rule = f"give the distance of columns of fractals on {site.product}"
-            fix = "Pass repeat=asc.LoadDataRepeatParam(dst_stride=...)."
+            fix = "Make the params with repeat=asc.LoadDataRepeatParam(dst_stride=...)."
             self.refuse("repeat", rule, fix)
         if given is not None and given.repeat_time != 1:
             rule, fix = "be 1", "Call it once a repeat: repeats are to come."

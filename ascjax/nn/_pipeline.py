@@ -51,8 +51,9 @@ class Held:
 class Pipeline(eqx.Module):
     """Moves along named buffers (GM, L1, L0A, L0B, L0C, UB), joined into one plan.
 
-    Each stage reads what the one before left in its buffer; every buffer must have room
-    for what is read and written there, on the product.
+    Each stage reads what the one before left in its buffer, zero bits where it wrote
+    nothing (`trace` shows where); every buffer must have room for what is read and
+    written there, on the product.
 
     Args:
       stages: (calls, path) pairs in order, a path such as "GM->A1" or "GM->L1"; calls

@@ -75,6 +75,11 @@ def checked_road(
     side, stages = field[0].upper(), given
     fix = f'Such as [(calls, "GM->{side}1"), (calls, "{side}1->{side}2")].'
     if isinstance(given, Pipeline):
+        for name, wanted in options.items():
+            got = getattr(given, name)
+            if got != wanted:
+                rule = f"be made for {wanted}, as the product is"
+                raise ParamError(WHO, field, rule, got, "Make it anew.", SOURCE)
         stages = [(list(move.calls), move.path) for move in given.moves]
     elif not isinstance(given, list | tuple):
         rule, got = "be a Pipeline or its stages", type(given).__name__

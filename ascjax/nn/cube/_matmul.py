@@ -19,6 +19,7 @@ from ..._operands import SOURCE, as_array
 from ..._products import Product
 from ..._products import product as product_of
 from ..._run import run_move
+from ...instr._fields import as_flag
 from .._pipeline import Held, Pipeline
 from ._given import (
     WHO,
@@ -109,7 +110,8 @@ class CubeMatmul(eqx.Module):
             checked_size(*given) for given in {"m": m, "n": n, "k": k}.items()
         )
         self.dtype = checked_type(ascend_type(dtype, WHO), self.product)
-        self.transpose_a, self.transpose_b = bool(transpose_a), bool(transpose_b)
+        self.transpose_a = as_flag(WHO, "transpose_a", transpose_a, SOURCE)
+        self.transpose_b = as_flag(WHO, "transpose_b", transpose_b, SOURCE)
         self.tile = checked_tile(tile)
         m, n, k = (min(pair) for pair in zip(sizes, self.tile or sizes, strict=True))
         single = (m, n, k) == sizes
