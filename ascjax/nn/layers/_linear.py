@@ -10,7 +10,6 @@ import jax.numpy as jnp
 
 from ..._errors import BoundsError, ParamError
 from ..._layout import Layout
-from ..._operands import as_array
 from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
 from ...instr._fields import static_int
@@ -98,7 +97,7 @@ class NZLinear(eqx.Module):
 
     def __call__(self, x: Any, *, key: jax.Array | None = None) -> jax.Array:
         """The layer of one vector; `key` is ignored."""
-        x = as_array(_WHO, "x", x)
+        x = jnp.asarray(x)
         wanted = () if self.in_features == "scalar" else (self.in_features,)
         if x.shape != wanted:
             rule = f"have shape {wanted} (elements), one vector"
