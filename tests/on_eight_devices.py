@@ -3,6 +3,7 @@
 import functools
 import os
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -302,3 +303,23 @@ def test_layouts_keep_the_sharding_of_leading_axes(mesh):
     check_same(back, x)
     check_same(zn, asc.Layout("ZN", (17, 33), "float").pack(x))
     assert all(map(spread, (buffer, back, zn)))
+
+
+@pytest.mark.parametrize("emulate", ["layout", "path"])
+def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
+    """Small integers: sums are exact, whatever their order."""
+    plain = eqx.nn.Linear(20, 17, key=jax.random.key(0))
+    plain = jax.tree.map(lambda leaf: jnp.round(4 * leaf * 20), plain)
+    layer = asc.nn.NZLinear.from_eqx(plain, emulate=emulate)
+    x, ct = integers(1, (8, 20), "float32"), integers(2, (8, 17), "float32")
+
+    @jax.jit
+    def run(layer, x, ct):
+        out, back = jax.vjp(lambda layer: jax.vmap(layer)(x), layer)
+        return out, back(ct)[0].weight
+
+    whole = jax.device_put(layer, NamedSharding(mesh, P()))
+    out, grad = run(whole, put(mesh, x, "x", None), put(mesh, ct, "x", None))
+    check_equal(out, x @ np.asarray(plain.weight).T + np.asarray(plain.bias))
+    check_equal(grad, layer.layout.pack(jnp.asarray(ct.T @ x)))
+    assert spread(out)

@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+import equinox as eqx
 import numpy as np
 import pytest
 
@@ -23,8 +24,8 @@ cases, report, strides, timing, work = (
 )
 sys.path.remove(str(ROOT))
 SCRIPTS = (
-    *("bench_dispatch", "bench_first_call", "bench_fusion", "bench_layout"),
-    "bench_moves",
+    *("bench_dispatch", "bench_first_call", "bench_fusion", "bench_layers"),
+    *("bench_layout", "bench_moves"),
 )
 EACH = [
     pytest.param(case, name, id=f"{case.name}, {name}")
@@ -124,6 +125,18 @@ def test_a_wrong_variant_is_not_timed(monkeypatch):
     for direction in ("forward", "backward"):
         with pytest.raises(timing.WrongAnswer, match=f"{direction}, flat: .* wrong"):
             build((direction,))
+
+
+def test_a_wrong_layer_is_not_timed(monkeypatch):
+    layers = importlib.import_module("benchmarks.bench_layers")
+    from_eqx = asc.nn.NZLinear.from_eqx
+
+    def bent(layer):
+        return from_eqx(eqx.tree_at(lambda m: m.bias, layer, layer.bias + 1))
+
+    monkeypatch.setattr(asc.nn.NZLinear, "from_eqx", bent)
+    with pytest.raises(timing.WrongAnswer, match=r"ours, forward: .* wrong"):
+        layers.main(["--smoke"])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {"layouts.md": {"nz", "zn", "stored"}, "cube.md": {"mm", "own", "big", "held"}}
+PAGES = {
+    "layouts.md": {"nz", "zn", "stored"},
+    "cube.md": {"mm", "own", "big", "held"},
+    "layers.md": {"layer", "model", "some", "step"},
+}
 if not all((DOCS / name).exists() for name in PAGES):
     pytest.skip("docs are not part of this copy", allow_module_level=True)
 TEXTS = {name: (DOCS / name).read_text() for name in PAGES}

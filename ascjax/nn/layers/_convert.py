@@ -1,0 +1,123 @@
+"""`to_nz` and `to_nd`: all layers of a model, to layers with NZ weights and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+
+from ..._errors import ParamError
+from ..._products import ATLAS_A2
+from ..._products import product as product_of
+from ._given import SOURCE, checked_emulate
+from ._linear import NZLinear
+
+# All there is to a pair: NZ.from_eqx(layer, product=, emulate=), and nz.to_eqx().
+# Exact types: a subclass may compute something else.
+PAIRS: dict[type, Any] = {eqx.nn.Linear: NZLinear}
+
+Model = TypeVar("Model")
+Selector = Callable[[Any], Any]
+
+
+def to_nz(
+    model: Model,
+    product: Any = ATLAS_A2,
+    where: Selector | None = None,
+    *,
+    only: Callable[[Any], bool] | None = None,
+    emulate: str = "layout",
+) -> Model:
+    """A model with its layers' weights in the product's layout, bit for bit.
+
+    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`; all else stays as it is, and so
+    do subclasses, which may compute something else.
+
+    Shapes: weights (..., out, in) become buffers (..., size), as in `asc.nn.NZLinear`.
+    Args:
+      model: any Equinox model, or a pytree of them.
+      product: the product whose matrix unit multiplies.
+      where: which parts: a function of the model that gives one node or a sequence of
+        nodes, as `eqx.tree_at` takes it; all layers in them are converted. None is the
+        whole model.
+      only: which layers: a function of a layer that says whether to convert it.
+      emulate: "layout" or "path", as in `asc.nn.NZLinear`.
+    Returns: a new model of the same kind.
+    Raises:
+      ParamError: `where` gives a part without such a layer; a layer's type does not
+        train on the matrix unit (leave it out with `only`).
+      SupportError: a product without a matrix unit, or without a known road for "path".
+    Gradient: of the weights, in the product's layout, zero in the padding.
+    Source: instructions.md, Units and section 8.
+
+    >>> import ascjax as asc, equinox as eqx, jax
+    >>> mlp = eqx.nn.MLP(20, 3, width_size=17, depth=1, key=jax.random.key(0))
+    >>> model = asc.nn.to_nz(mlp, "910B")
+    >>> [layer.weight.shape for layer in model.layers]
+    [(768,), (384,)]
+    >>> bool(eqx.tree_equal(asc.nn.to_nd(model), mlp))
+    True
+    """
+    product = product_of(product, "to_nz")
+    emulate = checked_emulate("to_nz", emulate)
+
+    def make(layer: Any) -> Any:
+        return PAIRS[type(layer)].from_eqx(layer, product=product, emulate=emulate)
+
+    return _converted("to_nz", model, PAIRS.keys(), make, where, only)
+
+
+def to_nd(
+    model: Model,
+    where: Selector | None = None,
+    *,
+    only: Callable[[Any], bool] | None = None,
+) -> Model:
+    """The model with plain layers: `to_nz` undone, bit for bit.
+
+    Shapes, gradient: as `asc.nn.to_nz`, the other way.
+    Args:
+      model: a model with layers that hold NZ weights.
+      where, only: which of them, as in `asc.nn.to_nz`; None is all.
+    Returns: a new model of the same kind.
+    Raises: ParamError where `where` gives a part without such a layer.
+    Source: instructions.md, Units.
+
+    >>> import ascjax as asc, jax
+    >>> layer = asc.nn.NZLinear(20, 17, key=jax.random.key(0))
+    >>> asc.nn.to_nd([layer])[0].weight.shape
+    (17, 20)
+    """
+    kinds = PAIRS.values()
+    return _converted("to_nd", model, kinds, lambda nz: nz.to_eqx(), where, only)
+
+
+def _converted(
+    who: str,
+    model: Any,
+    kinds: Collection[Any],
+    make: Callable[[Any], Any],
+    where: Selector | None,
+    only: Callable[[Any], bool] | None,
+) -> Any:
+    def is_layer(node: Any) -> bool:
+        return type(node) in kinds
+
+    def one(node: Any) -> Any:
+        chosen = is_layer(node) and (only is None or only(node))
+        return make(node) if chosen else node
+
+    def part(node: Any) -> Any:
+        if not any(map(is_layer, jax.tree.leaves(node, is_leaf=is_layer))):
+            names = ", ".join(kind.__name__ for kind in kinds)
+            rule = f"give parts of the model that hold a layer to convert ({names})"
+            fix = "Choose layers, or parts that hold some."
+            got = type(node).__name__
+            raise ParamError(who, "where", rule, got, fix, SOURCE)
+        return jax.tree.map(one, node, is_leaf=is_layer)
+
+    if where is None:
+        return jax.tree.map(one, model, is_leaf=is_layer)
+    return eqx.tree_at(where, model, replace_fn=part)

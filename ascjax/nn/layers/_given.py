@@ -1,0 +1,52 @@
+"""What users give to layers that hold NZ weights, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+
+from ..._dtypes import AscendType, of_array
+from ..._errors import ParamError
+from ..._operands import as_array
+from ..._products import Product
+from ...instr.mmad import MmadParams
+
+SOURCE = "instructions.md, section 8"
+EMULATIONS = ("layout", "path")
+_FLOATS = ("half", "bfloat16_t", "float")
+Made = TypeVar("Made", bound=eqx.Module)
+
+
+def checked_emulate(who: str, emulate: Any) -> str:
+    """How much of the road a layer runs."""
+    if emulate not in EMULATIONS:
+        rule = f"be one of {', '.join(map(repr, EMULATIONS))}"
+        fix = "Take 'layout' to train, 'path' for every instruction of the road."
+        raise ParamError(who, "emulate", rule, repr(emulate), fix, SOURCE)
+    return emulate
+
+
+def weight_type(who: str, weight: Any, product: Product) -> AscendType:
+    """The type of a weight that trains on the product's matrix unit."""
+    type, _ = of_array(as_array(who, "weight", weight).dtype, None, who)
+    if type.name not in _FLOATS:
+        rule = f"be one that trains on the matrix unit ({', '.join(_FLOATS)})"
+        fix = "Pass dtype='float32', or cast the weight."
+        raise ParamError(who, "dtype", rule, type, fix, SOURCE)
+    params = MmadParams(16, 16, 16)
+    params.check_support(params.site(product, "A2->CO1", type))
+    return type
+
+
+def filled(make: Callable[[jax.Array], Made], leaves: Mapping[str, Any]) -> Made:
+    """What `make` makes of a key, holding `leaves` instead of new ones."""
+    empty = eqx.filter_eval_shape(make, jax.random.key(0))
+    return eqx.tree_at(
+        lambda layer: [getattr(layer, name) for name in leaves],
+        empty,
+        list(leaves.values()),
+        is_leaf=lambda leaf: leaf is None,
+    )
