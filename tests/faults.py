@@ -384,13 +384,14 @@ def _corner(patch):
 
 @functools.partial(fault, "map", "in a sequence the earlier write wins")
 def _earlier(patch):
-    def wrong(self, *later):
-        index = self.index
-        for other in later:
-            index = np.where(index == -1, other.index, index)
-        return asc.IndexMap(index, self.src_size)
+    right = asc.Move.index_map.func
 
-    patch.setattr(asc.IndexMap, "sequence", wrong)
+    def wrong(self):
+        return right(dataclasses.replace(self, calls=self.calls[::-1]))
+
+    bent = functools.cached_property(wrong)
+    bent.__set_name__(asc.Move, "index_map")
+    patch.setattr(asc.Move, "index_map", bent)
 
 
 @functools.partial(fault, "plan", "a plan transposes in another order")
