@@ -536,3 +536,12 @@ def test_case_files_hold_fixpipe_and_refusals_of_mmad(tmp_path):
     assert statuses == ["unsupported", "refused", "refused", "ok"]
     assert "the built-in suite compares its values" in results[0].message
     assert results[3].compared == ("oracle", "op")
+
+
+def test_relu_keeps_subnormal_numbers_and_nans():
+    """XLA:CPU compares subnormal floats as zeros."""
+    x = np.zeros(256, "float32")
+    x[:6] = [1e-40, -1e-40, 2e-45, np.nan, -0.0, 3.0]
+    got = asc.fixpipe(x, asc.FixpipeParams(16, 1, 16, 16, relu_en=True))
+    want = np.where((x > 0) | np.isnan(x), x, np.float32(0))[:16]
+    np.testing.assert_array_equal(np.asarray(got).view("u4"), want.view("u4"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 
 from .._dtypes import AscendType
 
@@ -24,4 +25,13 @@ class Conversion:
     def __call__(self, x: jax.Array) -> jax.Array:
         """The values of an array of the source's own JAX type."""
         x = x.astype(self.type.carrier)
-        return jax.nn.relu(x) if self.relu else x
+        return _relu(x) if self.relu else x
+
+
+def _relu(x: jax.Array) -> jax.Array:
+    """`x`, or 0 where it is negative or 0; NaNs stay.
+
+    By its bits: XLA:CPU takes subnormal numbers for 0 where it compares floats.
+    """
+    bits = jax.lax.bitcast_convert_type(x, f"int{8 * x.dtype.itemsize}")
+    return jnp.where((bits > 0) | (x != x), x, 0)
