@@ -16,6 +16,7 @@ from ._layout import Layout
 from ._operands import SOURCE, Form, as_array, form_of, values_of
 from ._products import product as product_of
 from ._run import look_up
+from ._shardings import batched
 from .instr._fields import static_int
 from .instr.mmad import MmadParams
 
@@ -144,7 +145,7 @@ def _prepared(
         fix = "Pass what L0C holds, or leave cmatrix_init_val out."
         raise ParamError(_WHO, "l0c", rule, None, fix, params.source)
     starts = {name: offsets[f"{name}_offset"] for name in _ALIGN}
-    return jax.jit(Mmad.of(params, type, sizes, starts, product))
+    return jax.jit(batched(Mmad.of(params, type, sizes, starts, product), 1))
 
 
 def result_type(type: AscendType) -> AscendType:

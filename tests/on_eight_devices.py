@@ -138,6 +138,25 @@ def test_eager_calls_take_arrays_on_a_mesh(mesh):
     check_same(case.run(at[0]), moved(move, src))
 
 
+@every_kind
+@pytest.mark.parametrize("way", ["neither", "src", "dst", "batch of src"])
+def test_operands_off_the_mesh_in_use(case: Case, way):
+    """Arrays of the host as arguments, beside constants, which are on the mesh."""
+    move = case.move
+    src, dst = operands(move, (3,))[0], operands(move)[1]
+    if way != "batch of src":
+        src = src[0]
+    want = moved(move, src, dst)
+    with jax.set_mesh(mesh_of(AxisType.Explicit)):
+        if way == "src":
+            out = jax.jit(lambda src: case.run(src, jnp.asarray(dst)))(src)
+        elif way == "dst":
+            out = jax.jit(lambda dst: case.run(jnp.asarray(src), dst))(dst)
+        else:
+            out = jax.jit(case.run)(src, dst)
+    check_same(out, want)
+
+
 @pytest.mark.parametrize("name", ["load2d_transpose", "nddma_constant"])
 @pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
 def test_two_mesh_axes_on_two_batch_axes(name, kind):
@@ -167,6 +186,84 @@ def test_modules_and_sequences_over_the_mesh(mesh):
     out = load(put(mesh, src, "x", None))
     check_same(out, moved(load.move, src))
     assert spread(out)
+
+
+# --- matrix products: the batch of one operand, or of all
+
+
+PLAIN = asc.Layout("ZZ", (17, 33), "half"), asc.Layout("ZN", (33, 9), "half")
+L0C_SIZE = 32 * 16
+
+
+def mmad(a, b, start, on):
+    """[17, 33] @ [33, 9], from a bias or on what L0C holds."""
+    l0a, l0b = PLAIN[0].pack(a), PLAIN[1].pack(b)
+    params = asc.MmadParams(17, 9, 33, cmatrix_init_val=on == "bias")
+    return asc.mmad(l0a, l0b, params, product="910B", **{on: start})
+
+
+def cube(a, b, _):
+    return asc.nn.CubeMatmul("910B", 17, 9, 33, "half", tile=(16, 16, 32))(a, b)
+
+
+PRODUCTS = {  # and the length of what a product starts from
+    "mmad on L0C": (functools.partial(mmad, on="l0c"), L0C_SIZE),
+    "mmad on a bias": (functools.partial(mmad, on="bias"), 9),
+    "cube": (cube, 1),
+}
+
+
+def factors(lead: str, length: int) -> list[np.ndarray]:
+    """A, B and the start, each with a batch where its letter is in `lead`."""
+    shapes = {"a": (17, 33), "b": (33, 9), "s": (length,)}
+    return [
+        integers(2, (8,) * (name in lead) + shape, "f4" if name == "s" else "f2") % 8
+        for name, shape in shapes.items()
+    ]
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize(
+    "lead, over", [("a", "a"), ("bs", "b"), ("abs", "abs"), ("abs", "a")]
+)
+def test_products_over_the_mesh(name, lead, over, mesh):
+    """Values and gradients as of one device, the result spread as operands are."""
+    run, length = PRODUCTS[name]
+    given = factors(lead, length)
+
+    @jax.jit
+    def results(*given):
+        out, back = jax.vjp(run, *given)
+        return out, *back(jnp.ones_like(out))
+
+    places = [("x",) if operand in over else () for operand in "abs"]
+    at = [put(mesh, x, *place) for x, place in zip(given, places, strict=True)]
+    got = results(*at)
+    for one, two in zip(got, results(*given), strict=True):
+        check_same(one, two)
+    if mesh.axis_types[0] == AxisType.Explicit:
+        assert spread(got[0])
+    check_same(run(*at), got[0])  # eagerly
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_operands_off_the_mesh_in_use(name):
+    run, length = PRODUCTS[name]
+    given = factors("", length)
+    with jax.set_mesh(mesh_of(AxisType.Explicit)):
+        check_same(jax.jit(run)(*given), run(*given))
+        mixed = jax.jit(lambda a, s: run(a, jnp.asarray(given[1]), s))
+        check_same(mixed(given[0], given[2]), run(*given))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_in_shard_map(name):
+    run, length = PRODUCTS[name]
+    given = factors("as", length)
+    specs = P("x"), P(), P("x")
+    mesh = mesh_of(AxisType.Auto)
+    over = jax.shard_map(run, mesh=mesh, in_specs=specs, out_specs=P("x"))
+    check_same(jax.jit(over)(*given), jax.jit(run)(*given))
 
 
 # --- a flat axis that is spread is refused

@@ -19,6 +19,7 @@ from ..._operands import SOURCE, as_array
 from ..._products import Product
 from ..._products import product as product_of
 from ..._run import run_move
+from ..._shardings import batched
 from ...instr._fields import as_flag
 from .._pipeline import Held, Pipeline
 from ._given import (
@@ -196,7 +197,7 @@ class CubeMatmul(eqx.Module):
         if trace:
             return self._trace(a, b)
         whole = jnp.vectorize(self.job.multiply(fused), signature="(r,c),(s,d)->(m,n)")
-        return whole(a, b)
+        return batched(whole, 2)(a, b)
 
     def _operand(self, name: str, value: Any) -> jax.Array:
         """A matrix as GM holds it, 4-bit types packed."""
