@@ -98,7 +98,8 @@ def batched(f: Callable[..., jax.Array], own: int) -> Callable[..., jax.Array]:
         _, merged = _merged(given, own)
         out = PartitionSpec(*merged, *(None,) * own)
         with jax.sharding.use_abstract_mesh(explicit[0]):
-            return jax.sharding.auto_axes(f, out_sharding=out)(*operands)
+            run: Any = jax.sharding.auto_axes(f, out_sharding=out)
+            return run(*operands)
 
     return call
 
