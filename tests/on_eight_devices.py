@@ -420,3 +420,27 @@ def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
     check_equal(out, x @ np.asarray(plain.weight).T + np.asarray(plain.bias))
     check_equal(grad, layer.layout.pack(jnp.asarray(ct.T @ x)))
     assert spread(out)
+
+
+@pytest.mark.parametrize("emulate", ["layout", "path"])
+def test_data_parallel_training_of_attention(mesh, emulate):
+    """Loss and gradients of sequences over the mesh are those of all on one device."""
+    layer = asc.nn.NZAttention(2, 6, key=jax.random.key(0), emulate=emulate)
+    arrays, rest = eqx.partition(layer, eqx.is_array)
+    xs = jax.random.normal(jax.random.key(1), (8, 5, 6))
+
+    @jax.jit
+    def run(arrays, xs):
+        def loss(arrays):
+            out = jax.vmap(lambda x: eqx.combine(arrays, rest)(x, x, x))(xs)
+            return ((out - xs) ** 2).mean(), out
+
+        return jax.value_and_grad(loss, has_aux=True)(arrays)
+
+    whole = jax.device_put(arrays, NamedSharding(mesh, P()))
+    (value, out), grads = run(whole, put(mesh, xs, "x", None, None))
+    (want, _), beside = run(arrays, xs)
+    np.testing.assert_allclose(value, want, rtol=1e-5)
+    for x, y in zip(jax.tree.leaves(grads), jax.tree.leaves(beside), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-6)
+    assert spread(out)

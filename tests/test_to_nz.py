@@ -12,6 +12,7 @@ import ascjax as asc
 
 KEY = jax.random.key(7)
 PLAIN, NZ = eqx.nn.Linear, asc.nn.NZLinear
+LAYERS = PLAIN | NZ | eqx.nn.MultiheadAttention | asc.nn.NZAttention
 
 
 class Doubled(eqx.nn.Linear):
@@ -50,7 +51,7 @@ def kinds(model):
     """Names of the layers, in order."""
 
     def is_layer(node):
-        return isinstance(node, PLAIN | NZ)
+        return isinstance(node, LAYERS)
 
     leaves = jax.tree.leaves(model, is_leaf=is_layer)
     return [type(leaf).__name__ for leaf in leaves if is_layer(leaf)]
@@ -81,8 +82,8 @@ def test_the_check_goes_red():
 def test_all_layers_there_and_back(dtype):
     plain = jax.tree.map(lambda x: x.astype(dtype) if eqx.is_array(x) else x, net())
     model = asc.nn.to_nz(plain, "910B")
-    assert kinds(plain) == ["Linear", "Linear", "Doubled", *["Linear"] * 4]
-    assert kinds(model) == ["NZLinear", "NZLinear", "Doubled", *["NZLinear"] * 4]
+    assert kinds(plain) == ["Linear", "Linear", "Doubled", "MultiheadAttention"]
+    assert kinds(model) == ["NZLinear", "NZLinear", "Doubled", "NZAttention"]
     assert model.first.product is asc.ATLAS_A2 and model.name == "net"
     check_same_model(asc.nn.to_nd(model), plain)
     check_same_model(asc.nn.to_nz(model), model)  # nothing is left to convert
@@ -95,24 +96,42 @@ def test_the_model_gives_the_same():
     np.testing.assert_allclose(run(model, xs), run(plain, xs), rtol=1e-5, atol=1e-6)
 
 
+def in_nz(model):
+    """Which layers have NZ weights."""
+    return [k for k, kind in enumerate(kinds(model)) if kind.startswith("NZ")]
+
+
 @pytest.mark.parametrize(
     ("options", "chosen"),
     [
         ({"where": lambda m: m.first}, [0]),
         ({"where": lambda m: (m.first, m.rest[1])}, [0, 1]),
-        ({"where": lambda m: m.attention}, [3, 4, 5, 6]),
-        ({"only": lambda layer: layer.in_features == 17}, [1]),
+        ({"where": lambda m: m.attention}, [3]),
+        ({"only": lambda layer: type(layer) is PLAIN}, [0, 1]),
+        ({"only": lambda layer: getattr(layer, "in_features", 0) == 17}, [1]),
+        ({"only": lambda layer: hasattr(layer, "num_heads")}, [3]),
         ({"where": lambda m: m.rest, "only": lambda layer: layer.use_bias}, [1]),
         ({"only": lambda layer: False}, []),
     ],
 )
 def test_where_and_only_choose(options, chosen):
     model = asc.nn.to_nz(net(), **options)
-    assert [k for k, kind in enumerate(kinds(model)) if kind == "NZLinear"] == chosen
+    assert in_nz(model) == chosen
     check_same_model(asc.nn.to_nd(model), net())
     back = asc.nn.to_nd(asc.nn.to_nz(net()), **options)
-    left = [k for k, kind in enumerate(kinds(back)) if kind == "NZLinear"]
-    assert left == [k for k in (0, 1, 3, 4, 5, 6) if k not in chosen]
+    assert in_nz(back) == [k for k in (0, 1, 3) if k not in chosen]
+
+
+def test_where_reaches_into_attention():
+    """Projections alone, in a layer that stays the plain one; or all four, as a part."""
+    model = asc.nn.to_nz(
+        net(), where=lambda m: (m.attention.key_proj, m.attention.value_proj)
+    )
+    assert kinds(model)[3] == "MultiheadAttention"
+    assert type(model.attention.key_proj) is NZ
+    assert type(model.attention.query_proj) is PLAIN
+    check_same_model(asc.nn.to_nd(model), net())
+    check_same_model(asc.nn.to_nz(model), asc.nn.to_nz(net()))
 
 
 def test_one_layer_is_a_model():
@@ -133,12 +152,12 @@ def test_shapes_alone_are_converted_too():
             lambda: asc.nn.to_nz(net(), where=lambda m: m.rest[2]),
             asc.ParamError,
             r"to_nz: where must give parts of the model that hold a layer to convert "
-            r"\(Linear\), got Doubled\. Choose layers",
+            r"\(Linear, MultiheadAttention\), got Doubled\. Choose layers",
         ),
         (
             lambda: asc.nn.to_nd(net(), where=lambda m: m.first),
             asc.ParamError,
-            r"to_nd: where must give parts .* \(NZLinear\), got Linear",
+            r"to_nd: where must give parts .* \(NZLinear, NZAttention\), got Linear",
         ),
         (
             lambda: asc.nn.to_nz(net(), "atlas_900"),

@@ -11,12 +11,16 @@ import jax
 from ..._errors import ParamError
 from ..._products import ATLAS_A2
 from ..._products import product as product_of
+from ._attention import NZAttention
 from ._given import SOURCE, checked_emulate
 from ._linear import NZLinear
 
 # All there is to a pair: NZ.from_eqx(layer, product=, emulate=), and nz.to_eqx().
 # Exact types: a subclass may compute something else.
-PAIRS: dict[type, Any] = {eqx.nn.Linear: NZLinear}
+PAIRS: dict[type, Any] = {
+    eqx.nn.Linear: NZLinear,
+    eqx.nn.MultiheadAttention: NZAttention,
+}
 
 Model = TypeVar("Model")
 Selector = Callable[[Any], Any]
@@ -32,8 +36,9 @@ def to_nz(
 ) -> Model:
     """A model with its layers' weights in the product's layout, bit for bit.
 
-    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`; all else stays as it is, and so
-    do subclasses, which may compute something else.
+    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`, every
+    `eqx.nn.MultiheadAttention` an `asc.nn.NZAttention`, as a whole; all else stays as
+    it is, and so do subclasses, which may compute something else.
 
     Shapes: weights (..., out, in) become buffers (..., size), as in `asc.nn.NZLinear`.
     Args:
@@ -41,13 +46,15 @@ def to_nz(
       product: the product whose matrix unit multiplies.
       where: which parts: a function of the model that gives one node or a sequence of
         nodes, as `eqx.tree_at` takes it; all layers in them are converted. None is the
-        whole model.
-      only: which layers: a function of a layer that says whether to convert it.
+        whole model. A part of an attention layer is one of its projections alone.
+      only: which layers: a function of a layer, of any kind, that says whether to
+        convert it. An attention layer is asked for once, as a whole.
       emulate: "layout" or "path", as in `asc.nn.NZLinear`.
     Returns: a new model of the same kind.
     Raises:
       ParamError: `where` gives a part without such a layer; a layer's type does not
-        train on the matrix unit (leave it out with `only`).
+        train on the matrix unit, or an attention layer's projection is no
+        `eqx.nn.Linear` (leave it out with `only`).
       SupportError: a product without a matrix unit, or without a known road for "path".
     Gradient: of the weights, in the product's layout, zero in the padding.
     Source: instructions.md, Units and section 8.

@@ -14,7 +14,8 @@ from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
 from ...instr._fields import static_int
 from ._given import SOURCE, checked_emulate, filled, weight_type
-from ._weight import cube_of, multiplied, multiplied_on_road, unpacked
+from ._matmul import cube_of
+from ._weight import multiplied, multiplied_on_road, unpacked
 
 _WHO = "NZLinear"
 Features = int | Literal["scalar"]
@@ -91,7 +92,7 @@ class NZLinear(eqx.Module):
         )
         type = weight_type(_WHO, plain.weight, self.product)
         if emulate == "path":
-            cube_of(self.product, *plain.weight.shape, type)
+            cube_of(self.product, 1, *plain.weight.shape, type, transpose_b=True)
         self.layout = Layout("NZ", plain.weight.shape, type)
         self.weight, self.bias = self.layout.pack(plain.weight), plain.bias
 

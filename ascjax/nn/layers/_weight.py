@@ -6,17 +6,13 @@ inputs, all outputs of the first C0 inputs first.
 
 from __future__ import annotations
 
-import functools
-
 import jax
 import jax.numpy as jnp
 
-from ..._dtypes import AscendType, of_array
+from ..._dtypes import of_array
 from ..._layout import Layout
 from ..._products import Product
-from ..cube._matmul import CubeMatmul
-from ..cube._roads import Road
-from ..cube._room import Tile
+from ._matmul import cube_of
 
 _WHO = "NZLinear"
 
@@ -40,17 +36,5 @@ def multiplied(matrix: jax.Array, x: jax.Array) -> jax.Array:
 def multiplied_on_road(matrix: jax.Array, x: jax.Array, product: Product) -> jax.Array:
     """The same by every call from GM to L0 and back, in tiles where it must."""
     type, _ = of_array(matrix.dtype, None, _WHO)
-    cube = cube_of(product, *matrix.shape[-2:], type)
+    cube = cube_of(product, 1, *matrix.shape[-2:], type, transpose_b=True)
     return cube(x.astype(matrix.dtype)[None], matrix)[..., 0, :]
-
-
-@functools.lru_cache(maxsize=256)
-def cube_of(product: Product, n: int, k: int, type: AscendType) -> CubeMatmul:
-    """x [1, k] times a matrix that GM holds as [n, k], in the largest tiles."""
-    sides = (
-        Road("A", product, type, 1, k, False, k),
-        Road("B", product, type, n, k, False, k),
-    )
-    return CubeMatmul(
-        product, 1, n, k, type, transpose_b=True, tile=Tile(*sides).fitting()
-    )
