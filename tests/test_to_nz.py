@@ -123,7 +123,7 @@ def test_where_and_only_choose(options, chosen):
 
 
 def test_where_reaches_into_attention():
-    """Projections alone, in a layer that stays the plain one; or all four, as a part."""
+    """Projections alone, in a layer that stays the plain one."""
     model = asc.nn.to_nz(
         net(), where=lambda m: (m.attention.key_proj, m.attention.value_proj)
     )
