@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ascjax as asc
-from ascjax.nn.layers import _matmul
+from ascjax.nn.layers import _heads, _matmul
 
 PLAIN, NZ = eqx.nn.MultiheadAttention, asc.nn.NZAttention
 KEY = jax.random.key(5)
@@ -264,6 +264,22 @@ def test_each_product_s_factors_are_cast_and_its_sum_is_float32(dtype, emulate):
     # half a unit of the result's cast, and of a head or weight that fell the other way
     bound = eps / 2 * abs(want) + eps / 2
     assert (abs(np.asarray(out).astype("float64") - want) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_the_unit_gets_the_weights_type(dtype, monkeypatch):
+    """Whatever type the sequences and the heads have."""
+    plain, nz = pair("biases", dtype=dtype)
+    real, met = _heads.matmul, []
+
+    def noted(a, b, *args, **options):
+        out = real(a, b, *args, **options)
+        met.append((a.dtype, b.dtype, out.dtype))
+        return out
+
+    monkeypatch.setattr(_heads, "matmul", noted)
+    jax.eval_shape(lambda *xs: nz(*xs), *sequences(plain))
+    assert met == [(dtype, dtype, "float32")] * 2
 
 
 @pytest.mark.parametrize("emulate", ["layout", "path"])

@@ -19,7 +19,7 @@ from ._given import SOURCE, checked_emulate, filled, weight_type
 from ._heads import (
     WHO,
     attended,
-    checked_lengths,
+    check_lengths,
     checked_mask,
     checked_rows,
     processed,
@@ -181,12 +181,15 @@ class NZAttention(eqx.Module):
             text = f"{WHO}: deterministic= is deprecated, as Equinox has it; pass "
             warnings.warn(f"{text}inference=.", stacklevel=2)
             inference = deterministic
+        query = checked_rows("query", query, self.query_size)
+        key_ = checked_rows("key_", key_, self.key_size)
+        value = checked_rows("value", value, self.value_size)
+        check_lengths(key_, value)
         heads = (
-            self._heads("query", query, self.query_proj),
-            self._heads("key_", key_, self.key_proj),
-            self._heads("value", value, self.value_proj),
+            self._projected(self.query_proj, query),
+            self._projected(self.key_proj, key_),
+            self._projected(self.value_proj, value),
         )
-        checked_lengths(heads)
         heads, mask = processed(heads, process_heads), checked_mask(mask, heads)
         axis = 0 if mask is not None and mask.ndim == 3 else None
         keys = None if key is None else jax.random.split(key, self.num_heads)
@@ -202,10 +205,9 @@ class NZAttention(eqx.Module):
         found = found.reshape(len(heads[0]), -1).astype(jnp.result_type(*heads))
         return jax.vmap(self.output_proj)(found)
 
-    def _heads(self, field: str, x: Any, projection: NZLinear) -> jax.Array:
-        """Rows, projected: (rows, heads, elements of one)."""
-        x = jax.vmap(projection)(checked_rows(field, x, projection.in_features))
-        return x.reshape(len(x), self.num_heads, -1)
+    def _projected(self, projection: NZLinear, rows: jax.Array) -> jax.Array:
+        """The heads of rows: (rows, heads, elements of one)."""
+        return jax.vmap(projection)(rows).reshape(len(rows), self.num_heads, -1)
 
     @classmethod
     def from_eqx(

@@ -50,12 +50,12 @@ def checked_rows(field: str, x: Any, size: int) -> jax.Array:
     return x
 
 
-def checked_lengths(heads: Heads) -> None:
+def check_lengths(key_: jax.Array, value: jax.Array) -> None:
     """Raise BoundsError where there is not one value for each key."""
-    keys, values = len(heads[1]), len(heads[2])
-    if keys != values:
-        rule, fix = f"have as many rows as key_, {keys}", "Pass a value for each key."
-        raise BoundsError(WHO, "value", rule, values, fix, SOURCE)
+    if len(key_) != len(value):
+        rule = f"have as many rows as key_, {len(key_)}"
+        fix = "Pass a value for each key."
+        raise BoundsError(WHO, "value", rule, len(value), fix, SOURCE)
 
 
 def checked_mask(mask: Any, heads: Heads) -> jax.Array | None:
