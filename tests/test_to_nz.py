@@ -107,7 +107,7 @@ def in_nz(model):
         ({"where": lambda m: m.first}, [0]),
         ({"where": lambda m: (m.first, m.rest[1])}, [0, 1]),
         ({"where": lambda m: m.attention}, [3]),
-        ({"only": lambda layer: type(layer) is PLAIN}, [0, 1]),
+        ({"only": lambda layer: not hasattr(layer, "num_heads")}, [0, 1]),
         ({"only": lambda layer: getattr(layer, "in_features", 0) == 17}, [1]),
         ({"only": lambda layer: hasattr(layer, "num_heads")}, [3]),
         ({"where": lambda m: m.rest, "only": lambda layer: layer.use_bias}, [1]),
