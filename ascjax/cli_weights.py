@@ -30,7 +30,7 @@ _Overwrite = Annotated[
 def inspect(
     file: Annotated[Path, typer.Argument(help="A safetensors file, plain or packed.")],
 ) -> None:
-    """List the tensors of a file: type, shape, layout, product, bytes, padding.
+    """List the tensors of a file, and how each is stored.
 
     Exit status: 0 all right, 2 a file that cannot be read.
     """
@@ -63,10 +63,10 @@ def pack(
     src: _In,
     dst: _Out,
     layout: Annotated[
-        str, typer.Option(metavar="NAME", help="Layout: NZ, FRACTAL_Z, ... (NZ).")
+        str, typer.Option(metavar="NAME", help="NZ, FRACTAL_Z, ..., or its number.")
     ] = "NZ",
     product: Annotated[
-        str, typer.Option(metavar="NAME", help="The product to pack for (atlas_a2).")
+        str, typer.Option(metavar="NAME", help="The product to pack for.")
     ] = "atlas_a2",
     only: Annotated[
         list[str] | None,
@@ -85,7 +85,7 @@ def pack(
     ] = None,
     overwrite: _Overwrite = False,
 ) -> None:
-    """Write OUT from IN with some tensors packed into a layout, bit for bit.
+    """Pack tensors of IN into a layout, and write OUT.
 
     Exit status: 0 all right, 2 a file or an option that does not do; then OUT is as it
     was.
@@ -110,7 +110,7 @@ def unpack(
     ] = None,
     overwrite: _Overwrite = False,
 ) -> None:
-    """Write OUT from IN with its tensors as plain arrays, bit for bit.
+    """Make plain arrays of the tensors of IN, and write OUT.
 
     Exit status: 0 all right, 2 a file or an option that does not do; then OUT is as it
     was.

@@ -57,8 +57,10 @@ def array(block: np.ndarray, shape: Shape, dtype: Any, bits: int) -> np.ndarray:
 def pack(x: np.ndarray, layout: Layout) -> np.ndarray:
     """Arrays (..., *shape) to buffers (..., size) of the layout, padding zero bits."""
     lead = x.shape[: x.ndim - len(layout.shape)]
-    whole = np.zeros((*lead, *layout.padded), x.dtype)
-    whole[(..., *map(slice, layout.shape))] = x
+    whole = x
+    if layout.padded != layout.shape:
+        whole = np.zeros((*lead, *layout.padded), x.dtype)
+        whole[(..., *map(slice, layout.shape))] = x
     order, parts = _by_axis(layout.digits)
     back = np.argsort(order)
     axes = (*range(len(lead)), *(len(lead) + back))

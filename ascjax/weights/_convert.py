@@ -67,8 +67,9 @@ def pack(
       dst: the file to write; may be `src`, with `overwrite`.
       layout: the format of those that are packed, as `asc.Layout` takes it.
       product: the product to pack for.
-      only: names of the tensors to pack, or patterns of them with * and ?. None is all
-        with just the axes of the layout: all matrices, for NZ.
+      only: names of the tensors to pack, or patterns of them with * and ?; of what they
+        match, what the layout can store is packed. None is all with just the axes of
+        the layout: all matrices, for NZ.
       dtype: the Ascend C type of what is packed, where the file does not tell:
         "int4b_t" or "hifloat8_t" in bytes. Packed 4-bit bytes are two columns each.
       overwrite: whether to replace `dst`.
@@ -95,6 +96,8 @@ def pack(
 
     def fits(entry: Entry) -> bool:
         n, least = len(entry.shape), max(len(axes), 1)
+        if only is None and (own or entry.type) is None:
+            return False
         exact = only is None and bool(axes)
         return entry.format == "ND" and (n == least if exact else n >= least)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._dtypes import AscendType, ascend_type
 from .._errors import AscendError
-from .._formats import axes_of, format_of
+from .._formats import axes_of, checked_fractal, format_of
 from .._layout import Layout
 from .._products import Product
 from .._products import product as product_of
@@ -143,6 +143,7 @@ def differing(wanted: Iterable[str], found: Iterable[str], less: str, more: str)
     return "; ".join(parts)
 
 
+_PLAIN = (None, "ND")  # fractal and format
 _SHOWN = 5
 _AGAIN = "Save or pack it again: the file was changed by something else."
 
@@ -177,20 +178,18 @@ def _described(file: File) -> dict[str, Any]:
 def _entry(path: Path, tensor: Tensor, data: Any) -> Entry:
     """A tensor as its description has it, which must fit the tensor."""
     try:
-        type, product = data["dtype"], data.get("product")
-        fractal = data.get("fractal")
-        entry = Entry(
-            tensor.name,
-            None if type is None else ascend_type(type),
-            tuple(map(operator.index, data["shape"])),
-            format_of(data["format"], "layout"),
-            None if fractal is None else tuple(map(operator.index, fractal)),
-            None if product is None else product_of(product),
-            tensor.nbytes,
-        )
+        type = None if data["dtype"] is None else ascend_type(data["dtype"])
+        shape = tuple(map(operator.index, data["shape"]))
+        format, fractal = format_of(data["format"], "layout"), data.get("fractal")
+        if min(shape, default=0) < 0 or (type is None and (fractal, format) != _PLAIN):
+            raise ValueError("a negative size, or a layout without a type")
+        if type is not None:
+            fractal = checked_fractal(format, type, fractal, "layout")
+        product = data.get("product")
+        product = None if product is None else product_of(product)
+        nbytes = tensor.nbytes
+        entry = Entry(tensor.name, type, shape, format, fractal, product, nbytes)
         asked = sized(entry)
-        if entry.type is None and entry.format != "ND":
-            raise TypeError("no dtype")
     except (AscendError, KeyError, TypeError, AttributeError, ValueError) as error:
         rule = "be described by its format, shape, dtype, fractal and product"
         said = error if isinstance(error, AscendError) else repr(error)

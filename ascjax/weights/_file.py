@@ -79,8 +79,8 @@ def read(path: Where) -> File:
         fix = "Name a .safetensors file."
         raise WeightsError(str(path), "the file", "exist", got, fix, SOURCE)
     try:
-        with safetensors.safe_open(path, framework="np") as opened:
-            metadata = dict(opened.metadata() or {})
+        with safetensors.safe_open(path, framework="np"):
+            pass  # the header was checked
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length))
@@ -89,7 +89,7 @@ def read(path: Where) -> File:
         got = f"{path.stat().st_size} bytes of which safetensors says: {error}"
         fix = "Copy or write it again; it may have been cut short, or be another kind."
         raise WeightsError(str(path), "the file", rule, got, fix, SOURCE) from None
-    header.pop("__metadata__", None)
+    metadata = header.pop("__metadata__", None) or {}
     tensors = []
     for name, one in header.items():
         start, stop = one["data_offsets"]
