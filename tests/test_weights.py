@@ -341,7 +341,7 @@ def test_patterns_choose_and_the_rest_is_copied(tmp_path):
     src = plain_file(
         tmp_path / "src",
         {
-            "odd": ("F8_E4M3FNUZ", (3,), data[:3]),  # ends off every width
+            "odd": ("F6_E2M3", (4,), data[:3]),  # ends off every width
             "conv.weight": ("F32", (2, 3, 2, 2), data[:96]),
             "norm.weight": ("F16", (4,), data[:8]),
             "a.weight": ("F16", (3, 5), data[:30]),
@@ -365,6 +365,8 @@ def test_patterns_choose_and_the_rest_is_copied(tmp_path):
     assert held(one) == held(src) and metadata(one)[1] == {}
     by_itself = asc.weights.pack(src, one, overwrite=True)
     assert [e.name for e in by_itself if e.layout] == ["a.weight", "b.weight"]
+    with pytest.raises(asc.weights.WeightsError, match=r"got a\.weight, NZ, 3 x 5"):
+        asc.weights.pack(one, two, only="a.*", overwrite=True)
     with pytest.raises(asc.weights.WeightsError, match="type that ascjax has"):
         asc.weights.pack(src, two, only="c", overwrite=True)
 
@@ -556,6 +558,20 @@ def test_metadata_that_are_right_pass(saved):
     check_same_arrays(asc.weights.load(saved, LIKE), LIKE)
 
 
+def test_a_header_with_a_wrong_byte_is_refused_or_read(saved):
+    whole, rng = saved.read_bytes(), np.random.default_rng(0)
+    size, said = 8 + int.from_bytes(whole[:8], "little"), set()
+    for _ in range(300):
+        data = bytearray(whole)
+        data[rng.integers(size)] = rng.choice([*b'0123456789{}[]",:-nu\0\xff'])
+        saved.write_bytes(data)
+        try:
+            asc.weights.load(saved, LIKE)
+        except asc.weights.WeightsError as error:  # and no other
+            said.add(error.field)
+    assert said >= {"the file", "metadata", "weight", "bias"}
+
+
 def test_plain_files_are_not_loaded(tmp_path):
     path = tmp_path / "plain"
     safetensors.numpy.save_file({"weight": np.zeros((17, 20), "f4")}, path)
@@ -673,14 +689,18 @@ def test_wide_numbers_need_numpy_or_x64(tmp_path):
         (
             {"only": "no*"},
             "AscendError",
-            r"only='no\*' must match a tensor that NZ can store, got no tensor of that",
+            r"only='no\*' must match a plain tensor that NZ can store, got no tensor",
         ),
         (
             {"only": ["w", "b"]},
             "AscendError",
-            r"only='b' must match a tensor that NZ can store, got b, ND, 17\.",
+            r"only='b' must match a plain tensor that NZ can store, got b, ND, 17\.",
         ),
-        ({"layout": "FRACTAL_Z"}, "AscendError", "match a tensor that FRACTAL_Z can"),
+        (
+            {"layout": "FRACTAL_Z"},
+            "AscendError",
+            "match a plain tensor that FRACTAL_Z can",
+        ),
         ({"dtype": "int4b_t"}, "AscendError", "w must hold int4b_t, .*got F16"),
         ({"only": "e"}, "AscendError", r"e must be what NZ stores, got .*at least 1"),
     ],
@@ -692,7 +712,7 @@ def test_what_is_not_packed(tmp_path, options, error, text):
     with pytest.raises(getattr(asc, error), match=text):
         asc.weights.pack(src, dst, **options)
     assert not dst.exists()
-    with pytest.raises(asc.weights.WeightsError, match="match a tensor that is packed"):
+    with pytest.raises(asc.weights.WeightsError, match="match a packed tensor"):
         asc.weights.unpack(src, dst)
 
 

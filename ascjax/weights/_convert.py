@@ -101,7 +101,9 @@ def pack(
         exact = only is None and bool(axes)
         return entry.format == "ND" and (n == least if exact else n >= least)
 
-    chosen = _chosen(str(src), entries, only, fits, f"{format} can store")
+    chosen = _chosen(
+        str(src), entries, only, fits, f"a plain tensor that {format} can store"
+    )
     made = dict(entries)
     for name in chosen:
         entry = entries[name]
@@ -153,7 +155,11 @@ def unpack(
     file = read(src)
     entries = entries_of(file)
     chosen = _chosen(
-        str(src), entries, only, lambda entry: entry.layout is not None, "is packed"
+        str(src),
+        entries,
+        only,
+        lambda entry: entry.layout is not None,
+        "a packed tensor",
     )
     made = dict(entries)
     for name in chosen:
@@ -187,7 +193,7 @@ def _chosen(
                 one = entries[min(named)]
                 shape = " x ".join(map(str, one.shape)) or "a scalar"
                 got = f"{one.name}, {one.stored}, {shape}"
-            rule = f"match a tensor that {what}"
+            rule = f"match {what}"
             fix = "ascjax weights inspect lists them."
             raise WeightsError(path, f"only={pattern!r}", rule, got, fix, SOURCE)
         found |= fitting

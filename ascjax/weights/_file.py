@@ -87,7 +87,8 @@ def read(path: Where) -> File:
     except (safetensors.SafetensorError, OSError) as error:
         rule = "be a whole safetensors file"
         got = f"{path.stat().st_size} bytes of which safetensors says: {error}"
-        fix = "Copy or write it again; it may have been cut short, or be another kind."
+        fix = "Copy or write it again; it may have been cut short, or be another kind, "
+        fix += "or have types that a newer safetensors knows."
         raise WeightsError(str(path), "the file", rule, got, fix, SOURCE) from None
     metadata = header.pop("__metadata__", None) or {}
     tensors = []
