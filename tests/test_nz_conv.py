@@ -141,9 +141,7 @@ def test_to_nz_and_to_nd_convert_it():
             x = jax.nn.relu(self.layers[1](jax.nn.relu(self.layers[0](x))))
             return self.layers[2](x.reshape(-1))
 
-    plain = Net(
-        [pair("plain")[0], pair("stride")[0], eqx.nn.Linear(240, 3, key=KEY)]
-    )
+    plain = Net([pair("plain")[0], pair("stride")[0], eqx.nn.Linear(240, 3, key=KEY)])
     model = asc.nn.to_nz(plain, "atlas_350")
     names = [type(layer).__name__ for layer in model.layers]
     assert names == ["NZConv2d", "NZConv2d", "NZLinear"]

@@ -54,7 +54,9 @@ def checked_pair(field: str, value: Any) -> Pair:
 
 def checked_padding(value: Any) -> Padding:
     """A word in capitals, or (before, after) for rows and columns."""
-    rule = f"be one of {', '.join(map(repr, _WORDS))}, an integer (elements), or one or "
+    rule = (
+        f"be one of {', '.join(map(repr, _WORDS))}, an integer (elements), or one or "
+    )
     rule += "two of them each for rows and columns"
     fix = "Such as 1, 'SAME', (1, 2) or ((0, 1), (0, 1))."
     if isinstance(value, str):

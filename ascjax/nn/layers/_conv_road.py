@@ -106,9 +106,7 @@ def job_of(conv: Convolution) -> Job:
     return Job(*conv.sizes, tile.sizes, sides(a, m), sides(b, n))
 
 
-def convolved_on_road(
-    filters: jax.Array, x: jax.Array, conv: Convolution
-) -> jax.Array:
+def convolved_on_road(filters: jax.Array, x: jax.Array, conv: Convolution) -> jax.Array:
     """The filters over one image by every call from GM to L0 and back, in float32."""
     image, weight = conv.image.pack(x[None]), conv.filters.pack(filters)
     rows = job_of(conv).multiply(fused=True)(image, weight)
