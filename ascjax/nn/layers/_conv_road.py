@@ -48,7 +48,7 @@ class ConvSide(Side):
         return cls(road, pipeline, road.padded, conv, base)
 
     def tiles(self, gm: jax.Array, rows: Span, ks: Span, fused: bool) -> jax.Array:
-        """L0 of each tile, (tiles along k, tiles along rows, size), from GM's buffer."""
+        """L0 of each tile: (tiles along k, tiles along rows, size)."""
         each = [
             self.conv.stages(self.road, (row, k), self.base)
             for k, row in itertools.product(_starts(ks), _starts(rows))

@@ -21,7 +21,7 @@ _MODES = {"REFLECT": "reflect", "REPLICATE": "edge", "CIRCULAR": "wrap"}
 
 
 def packed(filters: Any, layout: Layout, groups: int) -> jax.Array:
-    """The buffer, (..., size) or (..., groups, size), of [..., out, in, rows, columns]."""
+    """The buffer, (..., size) or (..., groups, size), of filters of a plain layer."""
     each = (groups,) if groups > 1 else ()
     return layout.pack(filters.reshape(*filters.shape[:-4], *each, *layout.shape))
 
