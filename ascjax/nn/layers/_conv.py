@@ -131,11 +131,10 @@ class NZConv2d(eqx.Module):
         self.padding_mode = checked_padding_mode(padding_mode)
         self.product = product_of(product, WHO)
         self.emulate = checked_emulate(WHO, emulate)
-        given = [getattr(self, name) for name in _ARGUMENTS]
-        plain = eqx.nn.Conv2d(*given, dtype, key=key)
-        type = weight_type(WHO, plain.weight, self.product)
         if emulate == "path":
             self._check_road()
+        plain = eqx.nn.Conv2d(**_given(self), dtype=dtype, key=key)
+        type = weight_type(WHO, plain.weight, self.product)
         outs, ins = self.out_channels // self.groups, self.in_channels // self.groups
         self.layout = Layout("FRACTAL_Z", (outs, ins, *self.kernel_size), type)
         self.weight = packed(plain.weight, self.layout, self.groups)
@@ -156,10 +155,18 @@ class NZConv2d(eqx.Module):
         x = x.astype(filters.dtype)
         if self.emulate == "path":
             held, _ = of_array(filters.dtype, None, WHO)
-            y = convolved_on_road(filters, x, self._over(*x.shape[1:], held))
+            rows, columns = x.shape[1:]
+            y = convolved_on_road(filters, x, self._over(rows, columns, held))
         else:
-            how = self.stride, self.padding, self.dilation, self.groups
-            y = convolved(filters, x, *how, self.padding_mode)
+            y = convolved(
+                filters,
+                x,
+                self.stride,
+                self.padding,
+                self.dilation,
+                self.groups,
+                self.padding_mode,
+            )
         if self.bias is not None:
             y = y + self.bias.astype(y.dtype)
         return y.astype(type)
@@ -210,10 +217,10 @@ class NZConv2d(eqx.Module):
         """
         product = product_of(product, WHO)
         type = weight_type(WHO, layer.weight, product)
-        given = [getattr(layer, name) for name in _ARGUMENTS]
+        options = {"dtype": type.jax, "product": product, "emulate": emulate}
 
         def make(key: jax.Array) -> NZConv2d:
-            return cls(*given, type.jax, key=key, product=product, emulate=emulate)
+            return cls(**_given(layer), **options, key=key)
 
         made = eqx.filter_eval_shape(make, jax.random.key(0))
         weight = packed(layer.weight, made.layout, made.groups)
@@ -221,10 +228,14 @@ class NZConv2d(eqx.Module):
 
     def to_eqx(self) -> eqx.nn.Conv2d:
         """The plain layer with the same weight and bias, bit for bit."""
-        given = [getattr(self, name) for name in _ARGUMENTS]
 
         def make(key: jax.Array) -> eqx.nn.Conv2d:
-            return eqx.nn.Conv2d(*given, self.weight.dtype, key=key)
+            return eqx.nn.Conv2d(**_given(self), dtype=self.weight.dtype, key=key)
 
         filters = unpacked(self.weight, self.layout, self.groups)
         return filled(make, {"weight": filters, "bias": self.bias})
+
+
+def _given(layer: Any) -> dict[str, Any]:
+    """What a layer, plain or ours, was made of, besides its type and key."""
+    return {name: getattr(layer, name) for name in _ARGUMENTS}

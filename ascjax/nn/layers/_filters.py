@@ -74,8 +74,8 @@ def convolved(
     # of theirs with sums of another type is an error in JAX.
     x, filters = x.astype(jnp.float32), filters.astype(jnp.float32)
     if padding_mode != "ZEROS":
-        high, wide, kernel = *x.shape[1:], filters.shape[2:]
-        pads = pads_of((high, wide), kernel, stride, dilation, padding)
+        (high, wide), (kh, kw) = x.shape[1:], filters.shape[2:]
+        pads = pads_of((high, wide), (kh, kw), stride, dilation, padding)
         x = jnp.pad(x, ((0, 0), *pads), _MODES[padding_mode])
         padding = "VALID"
     return jax.lax.conv_general_dilated(
