@@ -10,6 +10,7 @@ import jax
 
 from ..._chain import Chain
 from ..._move import Call, Move
+from ..._shardings import batched
 from .._pipeline import Pipeline
 from ..cube._job import Job, Side
 from ..cube._roads import Road, Stages
@@ -108,6 +109,10 @@ def job_of(conv: Convolution) -> Job:
 
 def convolved_on_road(filters: jax.Array, x: jax.Array, conv: Convolution) -> jax.Array:
     """The filters over one image by every call from GM to L0 and back, in float32."""
-    image, weight = conv.image.pack(x[None]), conv.filters.pack(filters)
-    rows = job_of(conv).multiply(fused=True)(image, weight)
-    return rows.T.reshape(conv.outputs, *conv.places)
+
+    def flat(image: jax.Array, weight: jax.Array) -> jax.Array:
+        rows = job_of(conv).multiply(fused=True)(image, weight)
+        return rows.T.reshape(-1)
+
+    y = batched(flat, 1)(conv.image.pack(x[None]), conv.filters.pack(filters))
+    return y.reshape(conv.outputs, *conv.places)
