@@ -176,6 +176,18 @@ def test_to_nz_and_to_nd_convert_it():
         asc.nn.to_nz([one], emulate="path")
 
 
+@pytest.mark.parametrize("name", ["plain", "groups"])
+def test_weight_files_keep_every_bit(name, tmp_path):
+    pytest.importorskip("safetensors")
+    plain, nz = pair(name, "bfloat16", product="atlas_350")
+    asc.weights.save(tmp_path / "conv.safetensors", nz)
+    like = jax.tree.map(jnp.zeros_like, nz)
+    check_same_layer(asc.weights.load(tmp_path / "conv.safetensors", like), nz)
+    asc.weights.unpack(tmp_path / "conv.safetensors", tmp_path / "plain.safetensors")
+    with pytest.raises(asc.weights.WeightsError, match="product"):
+        asc.weights.load(tmp_path / "conv.safetensors", asc.nn.to_nz(plain))
+
+
 # --- mixed precision
 
 
