@@ -12,6 +12,7 @@ from ..._errors import ParamError
 from ..._products import ATLAS_A2
 from ..._products import product as product_of
 from ._attention import NZAttention
+from ._conv import NZConv2d
 from ._given import SOURCE, checked_emulate
 from ._linear import NZLinear
 
@@ -19,6 +20,7 @@ from ._linear import NZLinear
 # Exact types: a subclass may compute something else.
 PAIRS: dict[type, Any] = {
     eqx.nn.Linear: NZLinear,
+    eqx.nn.Conv2d: NZConv2d,
     eqx.nn.MultiheadAttention: NZAttention,
 }
 
@@ -36,11 +38,12 @@ def to_nz(
 ) -> Model:
     """A model with its layers' weights in the product's layout, bit for bit.
 
-    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`, every
-    `eqx.nn.MultiheadAttention` an `asc.nn.NZAttention`, as a whole; all else stays as
-    it is, and so do subclasses, which may compute something else.
+    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`, every `eqx.nn.Conv2d` an
+    `asc.nn.NZConv2d`, every `eqx.nn.MultiheadAttention`, as a whole, an
+    `asc.nn.NZAttention`; all else stays as it is, and so do subclasses, which may
+    compute something else.
 
-    Shapes: weights (..., out, in) become buffers (..., size), as in `asc.nn.NZLinear`.
+    Shapes: a weight (..., out, in) becomes a buffer (..., size), as in those layers.
     Args:
       model: any Equinox model, or a pytree of them.
       product: the product whose matrix unit multiplies.
@@ -49,12 +52,12 @@ def to_nz(
         whole model. A part of an attention layer is one of its projections alone.
       only: which layers: a function of a layer, of any kind, that says whether to
         convert it. An attention layer is asked for once, as a whole.
-      emulate: "layout" or "path", as in `asc.nn.NZLinear`.
+      emulate: "layout" or "path", as in those layers.
     Returns: a new model of the same kind.
     Raises:
-      ParamError: `where` gives a part without such a layer; a layer's type does not
-        train on the matrix unit, or an attention layer's projection is no
-        `eqx.nn.Linear` (leave it out with `only`).
+      ParamError: `where` gives a part without such a layer; a layer has a type that
+        does not train on the matrix unit, no road for "path", or a projection that is
+        no `eqx.nn.Linear` (leave it out with `only`).
       SupportError: a product without a matrix unit, or without a known road for "path".
     Gradient: of the weights, in the product's layout, zero in the padding.
     Source: instructions.md, Units and section 8.
