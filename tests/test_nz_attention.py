@@ -116,7 +116,7 @@ def test_arguments_and_their_defaults_are_the_plain_layer_s(method):
     [
         *((name, "float32") for name in GIVEN),
         ("biases", "float16"),
-        ("all", "bfloat16"),
+        ("biases", "bfloat16"),
     ],
 )
 def test_from_eqx_and_to_eqx_keep_every_bit(name, dtype):
