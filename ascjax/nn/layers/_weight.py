@@ -32,8 +32,8 @@ def unpacked(weight: jax.Array, layout: Layout) -> jax.Array:
 
 
 def multiplied(matrix: jax.Array, x: jax.Array) -> jax.Array:
-    """The matrix times a vector: one dot, float32 sums of `matrix`'s type."""
-    sums = jnp.float32
+    """The matrix times a vector: one dot in `matrix`'s type, sums as wide as L0C's."""
+    sums = jnp.int32 if matrix.dtype == jnp.int8 else jnp.float32
     return jnp.matmul(matrix, x.astype(matrix.dtype), preferred_element_type=sums)
 
 
