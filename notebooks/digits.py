@@ -21,12 +21,12 @@ from sklearn.model_selection import train_test_split
 
 import ascjax as asc
 
-STEPS, BATCH, RATE = 100, 64, 3e-3
+STEPS, BATCH, RATE = 100, 64, 1e-2
 PRODUCT = "910B"
 
 
 class Data(NamedTuple):
-    """Images (n, 8, 8) of float32 in [0, 1] and their digits (n,), to train and test."""
+    """Images (n, 8, 8) of float32 in [0, 1] and their digits (n,)."""
 
     train_x: jax.Array
     test_x: jax.Array
@@ -49,7 +49,7 @@ def mlp(key: jax.Array) -> eqx.nn.Sequential:
 
 
 def conv(key: jax.Array) -> eqx.nn.Sequential:
-    """Two convolutions, each with a relu and a maximum over 2 x 2, and a linear layer."""
+    """Two convolutions, each with relu and a maximum over 2 x 2; a linear layer."""
     one, two, three = jax.random.split(key, 3)
     relu, halve = eqx.nn.Lambda(jax.nn.relu), eqx.nn.MaxPool2d(2, 2)
     return eqx.nn.Sequential(

@@ -36,6 +36,7 @@ def as_int8(x: jax.Array, scale: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(steps), 0, steps).astype(jnp.int8)
 
 
+@jax.jit
 def channels_as_int8(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
     """(..., out, in) as int8 with a scale for each output, (..., out)."""
     scale = scale_of(abs(matrix).max(-1))
