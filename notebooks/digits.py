@@ -42,8 +42,8 @@ def load() -> Data:
     return Data(*map(jnp.asarray, parts))
 
 
-# Smooth, so that two trainings stay as close as their rounding: at a tie under a maximum
-# or in a relu one rounding decides where a gradient goes.
+# Smooth, so that two trainings stay as close as their rounding: at a tie, of a maximum
+# or at the bend of a relu, one rounding decides where a gradient goes.
 _TANH = eqx.nn.Lambda(jnp.tanh)
 
 

@@ -162,8 +162,8 @@ class NZLinearInt8(eqx.Module):
             raise ParamError(_WHO, "layer", rule, got, fix, SOURCE)
         if product is None:
             product = getattr(layer, "product", ATLAS_A2)
-        if emulate is None:
-            emulate = getattr(layer, "emulate", "layout")
+        own = getattr(layer, "emulate", "layout")
+        emulated = checked_emulate(_WHO, own if emulate is None else emulate)
         product = product_of(product, _WHO)
         plain = layer.to_eqx() if isinstance(layer, NZLinear) else layer
         held = weight_type(_WHO, plain.weight, product)
@@ -171,7 +171,8 @@ class NZLinearInt8(eqx.Module):
 
         def make(key: jax.Array) -> NZLinearInt8:
             sizes = plain.in_features, plain.out_features, plain.use_bias
-            return cls(*sizes, held.carrier, key=key, product=product, emulate=emulate)
+            options = {"product": product, "emulate": emulated}
+            return cls(*sizes, held.carrier, key=key, **options)
 
         lead = plain.weight.shape[:-2]
         if x_scale is not None:
