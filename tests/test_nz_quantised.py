@@ -323,9 +323,13 @@ def kinds(model):
 RUNS = {
     "vmap": None,
     "jit": eqx.filter_jit(lambda model, xs: jax.vmap(model)(xs)),
-    "checkpoint": lambda model, xs: jax.vmap(eqx.filter_checkpoint(model))(xs),
+    "checkpoint": eqx.filter_jit(
+        lambda model, xs: jax.vmap(eqx.filter_checkpoint(model))(xs)
+    ),
     "map": lambda model, xs: jax.lax.map(model, xs),
-    "gradient": lambda model, xs: jax.grad(lambda x: jax.vmap(model)(x).sum())(xs),
+    "gradient": eqx.filter_jit(
+        lambda model, xs: jax.grad(lambda xs: jax.vmap(model)(xs).sum())(xs)
+    ),
 }
 
 
