@@ -22,11 +22,12 @@ from ._heads import (
     check_lengths,
     checked_mask,
     checked_rows,
+    factor_type,
     processed,
 )
 from ._linear import NZLinear
 
-_PROJECTIONS = ("query_proj", "key_proj", "value_proj", "output_proj")
+_PARTS = ("query_proj", "key_proj", "value_proj", "output_proj", "dropout")
 _SIZES = ("query_size", "key_size", "value_size", "output_size", "qk_size", "vo_size")
 _BIASES = ("use_query_bias", "use_key_bias", "use_value_bias", "use_output_bias")
 _STATIC = ("num_heads", *_SIZES, *_BIASES)
@@ -38,10 +39,11 @@ class NZAttention(eqx.Module):
 
     The four projections are `asc.nn.NZLinear` layers, with bits of the plain ones. Both
     products of a head, queries by keys and weights by values, are the matrix unit's:
-    factors of the layer's type (that of the projections' weights), sums in float32.
-    Mask, softmax and dropout are done in float32; each result is cast once, where it
-    goes into the next product or out, and comes out in the type that the plain layer
-    gives. In float32 that is the plain layer's arithmetic, step by step.
+    factors of the type that the projections give (of float32 where the unit does not
+    multiply that), sums in float32. Mask, softmax and dropout are done in float32; each
+    result is cast once, where it goes into the next product or out, and comes out in
+    the type that the plain layer gives. In float32 that is the plain layer's
+    arithmetic, step by step.
 
     Args:
       num_heads: heads side by side.
@@ -193,16 +195,15 @@ class NZAttention(eqx.Module):
         heads, mask = processed(heads, process_heads), checked_mask(mask, heads)
         axis = 0 if mask is not None and mask.ndim == 3 else None
         keys = None if key is None else jax.random.split(key, self.num_heads)
-        inputs = self.query_proj, self.key_proj, self.value_proj
-        type = jnp.result_type(*(projection.weight for projection in inputs))
+        type = jnp.result_type(*heads)
 
         def attend(query, key_, value, mask, key) -> jax.Array:
             dropped = functools.partial(self.dropout, key=key, inference=inference)
             unit = self.product, self.emulate
-            return attended(query, key_, value, mask, dropped, type, unit)
+            return attended(query, key_, value, mask, dropped, factor_type(type), unit)
 
         found = jax.vmap(attend, (1, 1, 1, axis, 0), 1)(*heads, mask, keys)
-        found = found.reshape(len(heads[0]), -1).astype(jnp.result_type(*heads))
+        found = found.reshape(len(heads[0]), -1).astype(type)
         return jax.vmap(self.output_proj)(found)
 
     def _projected(self, projection: NZLinear, rows: jax.Array) -> jax.Array:
@@ -215,50 +216,47 @@ class NZAttention(eqx.Module):
     ) -> NZAttention:
         """The same layer with its weights in NZ, bit for bit, and the same dropout.
 
-        Weights may have axes in front, as in `asc.nn.NZLinear.from_eqx`. Raises as the
-        class, and ParamError for a projection that is no `eqx.nn.Linear`: a subclass
-        may compute something else.
+        Weights may have axes in front, as in `asc.nn.NZLinear.from_eqx`. A projection
+        that is no `eqx.nn.Linear`, such as a subclass, stays as it is: it may compute
+        something else. Raises as the class.
         """
         product, emulate = product_of(product, WHO), checked_emulate(WHO, emulate)
-        leaves = _parts(layer, product, emulate)
         given = {name: getattr(layer, name) for name in _STATIC}
-        given["dtype"] = leaves["query_proj"].weight.dtype
 
         def make(key: jax.Array) -> NZAttention:
-            return cls(**given, key=key, product=product, emulate=emulate)
+            options = {"dtype": jnp.float32, "product": product, "emulate": emulate}
+            return cls(**given, **options, key=key)
 
-        return filled(make, leaves)
+        return filled(make, _parts(layer, product, emulate))
 
     def to_eqx(self) -> Plain:
         """The plain layer with the same weights, biases and dropout, bit for bit."""
-        leaves: dict[str, Any] = {
-            name: _plain(name, getattr(self, name)) for name in _PROJECTIONS
-        }
         given = {name: getattr(self, name) for name in _STATIC}
-        return filled(
-            lambda key: Plain(**given, key=key), leaves | {"dropout": self.dropout}
-        )
+        parts = _converted(self, NZLinear, lambda nz: nz.to_eqx())
+        return filled(lambda key: Plain(**given, key=key), parts)
 
 
 def _parts(layer: Plain, product: Product, emulate: str) -> dict[str, Any]:
     """What an NZ layer holds of a plain one, by name."""
-    parts: dict[str, Any] = {"dropout": layer.dropout}
-    for name in _PROJECTIONS:
-        plain = _plain(name, getattr(layer, name))
-        weight_type(WHO, plain.weight, product)
-        parts[name] = NZLinear.from_eqx(plain, product=product, emulate=emulate)
-    return parts
+
+    def held(linear: eqx.nn.Linear) -> NZLinear:
+        weight_type(WHO, linear.weight, product)
+        return NZLinear.from_eqx(linear, product=product, emulate=emulate)
+
+    return _converted(layer, eqx.nn.Linear, held)
 
 
-def _plain(field: str, projection: Any) -> eqx.nn.Linear:
-    """A projection as a plain layer, whichever of the pair it is."""
-    if type(projection) is NZLinear:
-        return projection.to_eqx()
-    if type(projection) is not eqx.nn.Linear:
-        rule, got = "be an eqx.nn.Linear, exactly", type(projection).__name__
-        fix = "Leave the layer out, or convert the layers in it one by one."
-        raise ParamError(WHO, field, rule, got, fix, SOURCE)
-    return projection
+def _converted(layer: Any, kind: type, make: Callable[[Any], Any]) -> dict[str, Any]:
+    """The parts of a layer by name, each layer of exactly `kind` in them converted."""
+
+    def is_layer(node: Any) -> bool:
+        return type(node) is kind
+
+    def one(node: Any) -> Any:
+        return make(node) if is_layer(node) else node
+
+    parts = {name: getattr(layer, name) for name in _PARTS}
+    return jax.tree.map(one, parts, is_leaf=is_layer)
 
 
 def _number(field: str, value: Any, unit: str = "elements") -> int:

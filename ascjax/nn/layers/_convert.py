@@ -56,8 +56,8 @@ def to_nz(
     Returns: a new model of the same kind.
     Raises:
       ParamError: `where` gives a part without such a layer; a layer has a type that
-        does not train on the matrix unit, no road for "path", or a projection that is
-        no `eqx.nn.Linear` (leave it out with `only`).
+        does not train on the matrix unit, or no road for "path" (leave it out with
+        `only`).
       SupportError: a product without a matrix unit, or without a known road for "path".
     Gradient: of the weights, in the product's layout, zero in the padding.
     Source: instructions.md, Units and section 8.
@@ -76,7 +76,7 @@ def to_nz(
     def make(layer: Any) -> Any:
         return PAIRS[type(layer)].from_eqx(layer, product=product, emulate=emulate)
 
-    return _converted("to_nz", model, PAIRS.keys(), make, where, only)
+    return converted("to_nz", model, PAIRS.keys(), make, where, only)
 
 
 def to_nd(
@@ -101,10 +101,10 @@ def to_nd(
     (17, 20)
     """
     kinds = PAIRS.values()
-    return _converted("to_nd", model, kinds, lambda nz: nz.to_eqx(), where, only)
+    return converted("to_nd", model, kinds, lambda nz: nz.to_eqx(), where, only)
 
 
-def _converted(
+def converted(
     who: str,
     model: Any,
     kinds: Collection[Any],

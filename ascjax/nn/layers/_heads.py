@@ -18,6 +18,11 @@ WHO = "NZAttention"
 Heads = tuple[jax.Array, jax.Array, jax.Array]
 
 
+def factor_type(type: Any) -> Any:
+    """The type in which the unit multiplies heads of `type`."""
+    return type if type in (jnp.float16, jnp.bfloat16) else jnp.dtype(jnp.float32)
+
+
 def attended(
     query: jax.Array,
     key_: jax.Array,
