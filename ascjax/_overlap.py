@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ._nest import Loop, LoopNest
 from ._runs import Runs, Stated
 
 # Sorting this many offsets takes about a second; beyond it a nest counts as unproved.
@@ -70,3 +71,19 @@ def first_clash(nest: Stated) -> int | None:
         if dense or same.size:
             return low + int(offsets[(same if same.size else close)[0] + 1])
     raise Unproved
+
+
+def crossing(nest: LoopNest) -> tuple[Loop, int] | None:
+    """The loop that writes where loops of smaller steps do, the first by ascending
+    steps, and how many elements these span; None where none can be shown."""
+    loops = (loop for loop in nest.loops if loop.extent > 1)
+    rising = sorted(loops, key=lambda loop: abs(loop.dst_stride))
+    room = 1
+    for k, loop in enumerate(rising):
+        try:
+            if first_clash(LoopNest(tuple(rising[: k + 1]), ())) is not None:
+                return loop, room
+        except Unproved:
+            return None
+        room += abs(loop.dst_stride) * (loop.extent - 1)
+    return None

@@ -54,8 +54,8 @@ class CubeMatmul(eqx.Module):
         int4b_t, int8_t, half, bfloat16_t, float, fp8_e4m3fn_t and fp8_e5m2_t.
       transpose_a: GM holds A as [k, m].
       transpose_b: GM holds B as [n, k].
-      tile: (m, n, k) of one tile; those at the edges are smaller. None is one tile for
-        all of it. Mmad accumulates over the tiles of k in L0C, in order.
+      tile: (bm, bn, bk), m, n and k of one tile; those at the edges are smaller. None is
+        one tile for all of it. Mmad accumulates over the tiles of k in L0C, in order.
       a_road, b_road: calls of your own for one tile: a `Pipeline` or its stages, GM to
         L0A or L0B, on L1 from its start. They must land the matrix as Mmad reads it.
     Shapes: `module(a, b)` takes (..., m, k) and (..., k, n), or as GM holds them, and
@@ -202,7 +202,7 @@ class CubeMatmul(eqx.Module):
     def _operand(self, name: str, value: Any) -> jax.Array:
         """A matrix as GM holds it, 4-bit types packed."""
         array = as_array(WHO, name, value)
-        _, packed = of_array(array.dtype, self.dtype, WHO)
+        _, packed = of_array(array.dtype, self.dtype, WHO, name)
         rows, columns = self._shape(name.upper())
         held = (rows, -(-columns // 2) if packed else columns)
         if array.ndim < 2 or array.shape[-2:] != held:
