@@ -73,17 +73,15 @@ def first_clash(nest: Stated) -> int | None:
     raise Unproved
 
 
-def crossing(nest: LoopNest) -> tuple[Loop, int] | None:
-    """The loop that writes where loops of smaller steps do, the first by ascending
-    steps, and how many elements these span; None where none can be shown."""
-    loops = (loop for loop in nest.loops if loop.extent > 1)
-    rising = sorted(loops, key=lambda loop: abs(loop.dst_stride))
-    room = 1
-    for k, loop in enumerate(rising):
-        try:
-            if first_clash(LoopNest(tuple(rising[: k + 1]), ())) is not None:
-                return loop, room
-        except Unproved:
-            return None
-        room += abs(loop.dst_stride) * (loop.extent - 1)
-    return None
+def clashing(nest: LoopNest) -> tuple[Loop, ...]:
+    """The loops whose steps meet, where a nest writes an element twice: those without
+    which it would not; () where that cannot be shown."""
+    kept = tuple(loop for loop in nest.loops if loop.extent > 1)
+    try:
+        for loop in kept:
+            fewer = tuple(other for other in kept if other is not loop)
+            if first_clash(LoopNest(fewer, ())) is not None:
+                kept = fewer
+        return kept if first_clash(LoopNest(kept, ())) is not None else ()
+    except Unproved:
+        return ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._errors import AscendError
 from .._nest import LoopNest
-from .._overlap import crossing
+from .._overlap import clashing
 from .._runs import Runs, Stated
 
 _FEW = 1 << 16  # runs in a table that is made again for each field
@@ -28,22 +28,20 @@ def reaching(params: Any, site: Any, of: str, low: bool) -> str:
 
 
 def overlapping(params: Any, site: Any, nest: Stated) -> str:
-    """The loop of `nest` that writes where others do, its step and the fields that set
-    it; "" where that cannot be shown."""
-    found = crossing(nest) if isinstance(nest, LoopNest) else None
-    if found is None:
+    """The loops of `nest` that write where others do, their steps and the fields that
+    set these; "" where that cannot be shown."""
+    loops = clashing(nest) if isinstance(nest, LoopNest) else ()
+    if not loops:
         return ""
-    loop, room = found
+    names = {loop.name for loop in loops}
 
-    def step(nest: Stated) -> int:
-        loops = nest.loops if isinstance(nest, LoopNest) else ()
-        return -next((abs(x.dst_stride) for x in loops if x.name == loop.name), 0)
+    def steps(nest: Stated) -> int:
+        own = nest.loops if isinstance(nest, LoopNest) else ()
+        return -sum(abs(loop.dst_stride) for loop in own if loop.name in names)
 
-    fields = _leads(params, site, step, lambda value: value + 1)
-    said = (
-        f"Loop {loop.name} steps {abs(loop.dst_stride)} elements of {site.type}, less "
-    )
-    said += f"than the {room} that the loops of smaller steps span"
+    fields = _leads(params, site, steps, lambda value: value + 1)
+    each = " and ".join(f"{loop.name} of {abs(loop.dst_stride)}" for loop in loops)
+    said = f"Steps meet, in elements of {site.type}: {each}"
     return f"{said}, by {fields}" if fields else said
 
 

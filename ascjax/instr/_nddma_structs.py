@@ -14,9 +14,10 @@ _WHO = "nddma"
 UNSET_PAD = 0xFFFF
 
 
-def _list(high: int, unit: str, **default: None):
+def _list(high: int, unit: str, default: Any = dataclasses.MISSING):
     """A field that holds one integer in [0, high] a dimension."""
-    return dataclasses.field(metadata={"range": (0, high), "unit": unit}, **default)
+    meta = {"range": (0, high), "unit": unit}
+    return dataclasses.field(default=default, metadata=meta)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -206,7 +206,8 @@ def _c_field(field: dataclasses.Field) -> CField:
     """A list of the loops, by its C name."""
     default = (0,) if field.default is None else None  # of the padding
     unit = f"{field.metadata['unit']}, one a dimension"
-    return CField("list", *field.metadata["range"], default, unit)
+    low, high = field.metadata["range"]
+    return CField("list", low, high, default, unit)
 
 
 def nddma_dci() -> None:

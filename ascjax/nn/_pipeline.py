@@ -122,8 +122,7 @@ class Pipeline(eqx.Module):
         for k, stage in enumerate(listed):
             each = loose[k].type.bits // type.bits
             src, dst = (-(-size // each) for size in self.sizes[k : k + 2])
-            sizes = {"src_size": src, "dst_size": dst}
-            moves.append(_move(k, *stage, **sizes, **options))
+            moves.append(_move(k, *stage, src_size=src, dst_size=dst, **options))
         self.moves, self.joined = tuple(moves), _joined(moves)
         self.product, self.dtype = where, type
 

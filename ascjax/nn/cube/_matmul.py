@@ -54,7 +54,7 @@ class CubeMatmul(eqx.Module):
         int4b_t, int8_t, half, bfloat16_t, float, fp8_e4m3fn_t and fp8_e5m2_t.
       transpose_a: GM holds A as [k, m].
       transpose_b: GM holds B as [n, k].
-      tile: (bm, bn, bk), m, n and k of one tile; those at the edges are smaller. None is
+      tile: (bm, bn, bk), m, n, k of one tile; those at the edges are smaller. None is
         one tile for all of it. Mmad accumulates over the tiles of k in L0C, in order.
       a_road, b_road: calls of your own for one tile: a `Pipeline` or its stages, GM to
         L0A or L0B, on L1 from its start. They must land the matrix as Mmad reads it.
