@@ -183,13 +183,13 @@ def test_a_bias_where_the_sum_starts_from_l0c_is_one_error(l0c):
 # --- bounds, overlap, alignment
 
 
-@pytest.mark.parametrize("end", ["src", "dst"])
 SINGLE = [n for n, c in CASES.items() if len(c.calls) == 1 and "nop" not in n]
 
 
+@pytest.mark.parametrize("end", ["src", "dst"])
 @pytest.mark.parametrize("name", SINGLE)
 def test_a_move_that_leaves_its_buffer_names_fields_units_and_type(name, end):
-    """Each field that is named leads there: with half of it the move goes less far."""
+    """What is named are fields of the call, each with its value and unit."""
     move = CASES[name].move
     params, nest = move.calls[0].params, move.nests[0]
     reached = {"src": nest.src_range, "dst": nest.dst_range}[end]()
