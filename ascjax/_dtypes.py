@@ -159,7 +159,9 @@ def of_array(
         return t, False
     if t.bits == 4 and held == "uint8":
         return t, True
-    kinds = f"an array of {t.carrier}, of uint{t.bits} (raw bits)"
+    kinds = f"an array of {t.carrier}"
+    if t.carrier != f"uint{t.bits}":
+        kinds += f", of uint{t.bits} (raw bits)"
     kinds += ", or of uint8 (two elements a byte)" if t.bits == 4 else ""
     field, rule = "dtype", f"fit the array: {t} is held by {kinds}"
     fix = "Convert the array, or name the type that it holds."

@@ -27,7 +27,7 @@ from ascjax import (
     _primitive,
     _steps,
 )
-from ascjax.instr import Params, _struct, load_data_with_transpose, nddma
+from ascjax.instr import Params, _c_struct, load_data_with_transpose, nddma
 
 FAULTS = {}
 
@@ -446,7 +446,7 @@ def widened(more):
     def wrong(in_range, who, field, value, low, high, unit, source):
         return in_range(who, field, value, low, high + more, unit, source)
 
-    return instead(_struct, "in_range", wrong)
+    return instead(_c_struct, "in_range", wrong)
 
 
 fault("refusal", "a range is one too wide", widened(1))

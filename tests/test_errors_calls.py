@@ -249,7 +249,7 @@ def test_a_type_is_one_of_the_table(dtype):
         ("int8_t", "int8, of uint8 (raw bits)", "int16"),
         ("half", "float16, of uint16 (raw bits)", "bfloat16"),
         ("float", "float32, of uint32 (raw bits)", "int32"),
-        ("hifloat8_t", "uint8, of uint8 (raw bits)", "int8"),
+        ("hifloat8_t", "uint8", "int8"),
         (
             "int4b_t",
             "int4, of uint4 (raw bits), or of uint8 (two elements a byte)",
@@ -257,7 +257,7 @@ def test_a_type_is_one_of_the_table(dtype):
         ),
         (
             "fp4x2_e1m2_t",
-            "uint4, of uint4 (raw bits), or of uint8 (two elements a byte)",
+            "uint4, or of uint8 (two elements a byte)",
             "int4",
         ),
     ],
