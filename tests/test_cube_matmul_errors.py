@@ -220,10 +220,3 @@ def test_an_operand_of_another_type_is_refused_by_its_name(name, held):
     )
     with pytest.raises(asc.ParamError, match=text):
         MM(**given)
-
-
-def test_several_tiles_have_no_trace():
-    mm = asc.nn.CubeMatmul("910B", 16, 8, 4, "half", tile=(16, 4, 4))
-    text = r"trace must be False for a product of several tiles.* of \(16, 4, 4\)"
-    with pytest.raises(asc.ParamError, match=text):
-        mm(jnp.zeros((16, 4), "float16"), jnp.zeros((4, 8), "float16"), trace=True)
