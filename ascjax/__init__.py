@@ -2,6 +2,7 @@
 
 from . import nn as nn
 from . import oracle as oracle
+from . import weights as weights
 from ._chain import Chain as Chain
 from ._chain import chain as chain
 from ._dtypes import AscendType as AscendType

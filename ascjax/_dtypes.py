@@ -178,7 +178,7 @@ def _held(array_dtype: Any) -> str:
         return str(array_dtype)
 
 
-def require_x64(array_dtype: Any, who: str, operand: str) -> None:
+def require_x64(array_dtype: Any, who: str, operand: str = "dtype") -> None:
     """Refuse an array of 64-bit numbers, which JAX would silently make 32 bits wide."""
     held = _held(array_dtype)
     wide = ("int64", "uint64", "float64", "complex128")

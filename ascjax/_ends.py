@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._steps import Last, Step, Wants, widened
-from ._window import Dims, Window, reshape, span, zeros
+from ._window import Dims, Window, nests, reshape, span, zeros
 
 _FEW = 2**11  # windows whose starts are a constant in the program
 
@@ -62,11 +62,14 @@ class ReadRows(Step):
     start: int
     loose: Dims
     dims: Dims
-    wants_back = "values"
 
     @property
     def wants(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
         return "bits" if Window(span(self.dims), 0, self.dims).joins else "any"
+
+    @property
+    def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "bits" if nests((*self.loose, *self.dims)) else "values"
 
     def forward(self, x, lead, context):
         length = span(self.dims)
@@ -96,6 +99,10 @@ class ReadRows(Step):
         return Window(length, 0, self.dims).extract(rows, False)
 
     def backward(self, x, lead, context):
+        dims = (*self.loose, *self.dims)
+        if nests(dims):  # each element once: no sum
+            box = Window(self.size, self.start, dims)
+            return box.place(x, None, lead, context.fence, False)
         wide = widened(x)
         like = zeros((*x.shape[:lead], self.size), wide)
 
@@ -105,8 +112,9 @@ class ReadRows(Step):
         return jax.linear_transpose(forward, like)(wide)[0].astype(x.dtype)
 
     def __str__(self) -> str:
-        rows = " x ".join(f"{n} every {s}" for n, s in self.loose)
-        return f"gather    windows of {span(self.dims)} from {self.start}, {rows}"
+        rows = f"windows of {span(self.dims)} from {self.start}, {_axes(self.loose)}"
+        each = f", each {_axes(self.dims)}" if len(self.dims) > 1 else ""
+        return f"gather    {rows}{each}"
 
 
 def _starts(start: int, loose: Dims) -> jax.Array:
@@ -164,5 +172,8 @@ class Write(Last):
 
 
 def _box(start: int, dims: Dims) -> str:
-    axes = " x ".join(f"{n} every {s}" for n, s in dims) or "1"
-    return f"{axes} from {start}"
+    return f"{_axes(dims) or 1} from {start}"
+
+
+def _axes(dims: Dims) -> str:
+    return " x ".join(f"{n} every {s}" for n, s in dims)

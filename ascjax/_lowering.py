@@ -19,7 +19,7 @@ from ._index_map import IndexMap, check_indexable
 from ._nest import KEEP, Coord, LoopNest
 from ._plan import Plan
 from ._steps import Edge, Flip, Pad, Permute, Repeat, Split, Step, Sum
-from ._window import Dims, Window, nests
+from ._window import Dims, Window, contiguous, nests, span
 
 # Shorter runs than this many bytes are transposed, longer ones gathered as windows.
 WINDOW_BYTES = 128
@@ -74,7 +74,7 @@ def lower_nest(
     if nest.volume == 0:
         return Plan((), src_size, dst_size, fills, "a count is zero: NOP")
     simple = simplify(nest)
-    plan = _strided(simple, src_size, dst_size, fills)
+    plan = _strided(simple, src_size, dst_size, fills, bits)
     if plan is not None:
         return _windows(simple, plan, bits, back) or plan
     return lower_map(IndexMap.of_nest(nest, src_size, dst_size), fills)
@@ -147,7 +147,7 @@ def _back(nest: LoopNest, plan: Plan, bits: int) -> Plan | None:
 
 
 def _strided(
-    nest: LoopNest, src_size: int, dst_size: int, fills: tuple[int, ...]
+    nest: LoopNest, src_size: int, dst_size: int, fills: tuple[int, ...], bits: int
 ) -> Plan | None:
     """Read a box, pad, transpose, repeat, write a box; None where that is not it."""
     loops = nest.loops
@@ -162,7 +162,7 @@ def _strided(
     run = 0  # no transpose, no fence in front of it
     if turned:
         run = axes[-1].extent if axes[-1].loops == tuple(order[-1:]) else 1
-    steps, why = _read(axes, _first(nest), src_size, run)
+    steps, why = _read(axes, _first(nest), src_size, run, bits)
     for mode, step in (("fill", Pad), ("clamp", Edge)):
         widths = tuple(
             (a.before, a.after) if a.outside == mode else (0, 0) for a in axes
@@ -192,7 +192,7 @@ def _dims(nest: LoopNest, order: list[int]) -> Dims:
 
 
 def _read(
-    axes: list[_Axis], start: int, src_size: int, run: int
+    axes: list[_Axis], start: int, src_size: int, run: int, bits: int
 ) -> tuple[list[Step], str]:
     """The steps that bring the source to one axis for each of `axes`."""
     start += sum(a.stride * (a.extent - 1) for a in axes if a.stride < 0)
@@ -204,6 +204,9 @@ def _read(
         check_indexable(src_size, 0, "ascjax")
         steps.append(ReadRows(src_size, start, dims[:loose], dims[loose:]))
         why = "source windows overlap or interleave: gathered, the rest strided"
+    elif blocks := _blocks(Window(src_size, start, dims), bits):
+        steps.append(ReadRows(src_size, start, dims[:blocks], dims[blocks:]))
+        why = f"blocks of {span(dims[blocks:])} elements: gathered, the rest strided"
     else:
         steps.append(Read(Window(src_size, start, dims), run))
         why = "boxes of strides on both sides"
@@ -214,6 +217,18 @@ def _read(
     if still:
         steps.append(Repeat(still, tuple(a.extent for a in axes)))
     return steps, why
+
+
+def _blocks(window: Window, bits: int) -> int:
+    """How many axes of a window lead from one long block to the next; else 0.
+
+    A slice would read up to all between them, and make a short last row up.
+    """
+    if window.dense or window.size >= 2**31:
+        return 0
+    dims = window.dims
+    axes = next(k for k in range(len(dims) + 1) if contiguous(dims[k:]))
+    return axes if span(dims[axes:]) * bits >= 8 * WINDOW_BYTES else 0
 
 
 def _first(nest: LoopNest) -> int:

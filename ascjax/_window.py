@@ -24,6 +24,11 @@ def nests(dims: Dims) -> bool:
     return all(stride >= span(dims[k + 1 :]) for k, (_, stride) in enumerate(dims))
 
 
+def contiguous(dims: Dims) -> bool:
+    """Whether a box that nests is without gaps."""
+    return span(dims) == math.prod(extent for extent, _ in dims)
+
+
 def reshape(x: jax.Array, shape: Sequence[int], fence: bool) -> jax.Array:
     """A reshape, kept out of XLA:CPU's fusions where `fence` says so."""
     shape = tuple(shape)

@@ -1,4 +1,4 @@
-"""The command `ascjax`: verify, list, show."""
+"""The command `ascjax`: verify, list, show, weights."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import cli_weights
 from ._errors import AscendError
 from .verify import Result, case_files, check_case, read_cases
 from .verify import _report as report
@@ -22,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(cli_weights.app, name="weights")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -81,7 +83,7 @@ def root(
         ),
     ] = None,
 ) -> None:
-    """Ascend NPU data moves as static index maps: list, show, verify."""
+    """Ascend NPU data moves as static index maps: list, show, verify, weights."""
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:

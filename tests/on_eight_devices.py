@@ -420,3 +420,26 @@ def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
     check_equal(out, x @ np.asarray(plain.weight).T + np.asarray(plain.bias))
     check_equal(grad, layer.layout.pack(jnp.asarray(ct.T @ x)))
     assert spread(out)
+
+
+@pytest.mark.parametrize("emulate", ["layout", "path"])
+def test_data_parallel_gradients_of_a_convolution(mesh, emulate):
+    """Small integers: sums are exact, whatever their order."""
+    plain = eqx.nn.Conv2d(3, 5, 2, key=jax.random.key(0))
+    plain = jax.tree.map(lambda leaf: jnp.round(8 * leaf), plain)
+    layer = asc.nn.NZConv2d.from_eqx(plain, emulate=emulate)
+    x, ct = integers(1, (8, 3, 4, 4), "float32"), integers(2, (8, 5, 3, 3), "float32")
+
+    @eqx.filter_jit
+    def run(layer, x, ct):
+        out, back = jax.vjp(lambda weight: jax.vmap(weight)(x), layer)
+        return out, back(ct)[0]
+
+    whole = jax.device_put(layer, NamedSharding(mesh, P()))
+    over = ("x", None, None, None)
+    out, grad = run(whole, put(mesh, x, *over), put(mesh, ct, *over))
+    with jax.set_mesh(None):
+        want, wanted = run(plain, x, ct)
+    check_equal(out, want)
+    check_equal(grad.weight, layer.layout.pack(wanted.weight))
+    assert spread(out)

@@ -13,7 +13,8 @@ import pytest
 import ascjax as asc
 
 FLAGS = doctest.ELLIPSIS  # neither whitespace nor the text of errors is let pass
-ROOTS = {"asc": asc, "asc.nn": asc.nn, "asc.oracle": asc.oracle}
+ROOTS = {f"asc.{name}": getattr(asc, name) for name in ("nn", "oracle", "weights")}
+ROOTS = {"asc": asc} | ROOTS
 PUBLIC = {
     f"{prefix}.{name}": value
     for prefix, root in ROOTS.items()
@@ -108,6 +109,7 @@ HEADINGS = {
     "rule of the oracle": ("Units", "Source"),
     "registers a rule": ("Args", "Source"),
     "no-op": ("Source",),
+    "file": ("Args", "Returns", "Raises"),
     "error": (),
 }
 OPS = (
@@ -128,7 +130,7 @@ PARTS = (
 )
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product", "Held", "Layout", "Runs"),
+    *("Plan", "Product", "Held", "Layout", "Runs", "Entry"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",
@@ -154,6 +156,8 @@ def kind_of(name):
         "Chain",
     ):
         return "module"
+    if name.startswith("asc.weights.") and inspect.isfunction(value):
+        return "file"
     if name.startswith("asc.oracle."):
         others = {"run": "oracle", "mmad": "oracle", "instruction": "registers a rule"}
         return others.get(last, "rule of the oracle")

@@ -51,12 +51,27 @@ def test_the_check_goes_red():
 
 @pytest.mark.parametrize("use_bias", [True, False])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_float32_gives_the_plain_layer_s_bits(sizes, use_bias):
+def test_float32_gives_the_plain_layer_s_sums(sizes, use_bias):
+    """In another order: each may round as often as there are terms."""
     plain, nz = pair(*sizes, use_bias)
     x = vectors(plain)
     assert nz(x[0]).shape == plain(x[0]).shape
-    for f in (lambda layer: layer(x[0]), lambda layer: jax.vmap(layer)(x)):
-        np.testing.assert_array_equal(eqx.filter_jit(f)(nz), eqx.filter_jit(f)(plain))
+    for f in (lambda layer: layer(x[0])[None], lambda layer: jax.vmap(layer)(x)):
+        check_sums(eqx.filter_jit(f)(nz), eqx.filter_jit(f)(plain), plain, x)
+
+
+def check_sums(one, two, plain, x):
+    """Two sums in float32 of the same terms, each in an order of its own."""
+    sizes = jax.vmap(jax.tree.map(abs, plain))(abs(x))[: len(one)]
+    roundings = (plain.weight.shape[1] + 1) * float(jnp.finfo("float32").eps)
+    assert (abs(one - two) <= roundings * sizes).all()
+
+
+def test_another_sum_shows():
+    plain, nz = pair(20, 17)
+    x = vectors(plain)
+    with pytest.raises(AssertionError):
+        check_sums(jax.vmap(nz)(x * 1.001), jax.vmap(plain)(x), plain, x)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -231,7 +246,7 @@ def test_layers_made_under_vmap_and_run_by_scan():
         )
         return jax.lax.scan(step, x, arrays)[0]
 
-    np.testing.assert_allclose(run(stacked), run(plain), rtol=1e-6)
+    np.testing.assert_allclose(run(stacked), run(plain), rtol=1e-5, atol=1e-6)
     loss = eqx.filter_grad(lambda layers: run(layers).sum())
     got, want = loss(stacked), loss(plain)
     np.testing.assert_allclose(

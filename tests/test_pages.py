@@ -10,6 +10,7 @@ PAGES = {
     "layouts.md": {"nz", "zn", "stored"},
     "cube.md": {"mm", "own", "big", "held"},
     "layers.md": {"layer", "model", "some", "step"},
+    "weights.md": {"loaded", "back", "entry", "router"},
 }
 if not all((DOCS / name).exists() for name in PAGES):
     pytest.skip("docs are not part of this copy", allow_module_level=True)

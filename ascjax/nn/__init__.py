@@ -9,6 +9,7 @@ from ._moves import LoadDataWithTranspose as LoadDataWithTranspose
 from ._pipeline import Held as Held
 from ._pipeline import Pipeline as Pipeline
 from .cube._matmul import CubeMatmul as CubeMatmul
+from .layers._conv import NZConv2d as NZConv2d
 from .layers._convert import to_nd as to_nd
 from .layers._convert import to_nz as to_nz
 from .layers._linear import NZLinear as NZLinear

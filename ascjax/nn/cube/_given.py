@@ -21,12 +21,12 @@ WHO = "CubeMatmul"
 _PRODUCTS = (ATLAS_A2, ATLAS_A3, ATLAS_350)
 
 
-def checked_product(product: Product) -> Product:
+def checked_product(product: Product, who: str = WHO) -> Product:
     """A product whose roads are known."""
     if product not in _PRODUCTS:
         rule = f"be one of {', '.join(p.key for p in _PRODUCTS)}"
         fix = "Join the moves yourself with asc.nn.Pipeline on another product."
-        raise SupportError(WHO, "product", rule, product, fix, "products.json")
+        raise SupportError(who, "product", rule, product, fix, "products.json")
     return product
 
 

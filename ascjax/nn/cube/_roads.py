@@ -88,7 +88,7 @@ class Road:
         Raises:
           SupportError: the product has no instruction for a step.
         """
-        return [(_to_l1(self), self.paths[0]), (_to_l0(self), self.paths[1])]
+        return [(_to_l1(self), self.paths[0]), (to_l0(self), self.paths[1])]
 
 
 def from_byte(stages: Stages, base: int, road: Road) -> Stages:
@@ -144,7 +144,7 @@ def _refuse_type(road: Road, where: str, source: str) -> NoReturn:
     raise SupportError("CubeMatmul", "dtype", rule, got, fix, source)
 
 
-def _to_l0(road: Road) -> list[Call]:
+def to_l0(road: Road) -> list[Call]:
     """The first of the loads that the product has for this."""
     path = road.paths[1]
     for params, calls in _TURNED if road.turned else _PLAIN:

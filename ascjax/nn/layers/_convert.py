@@ -11,12 +11,13 @@ import jax
 from ..._errors import ParamError
 from ..._products import ATLAS_A2
 from ..._products import product as product_of
+from ._conv import NZConv2d
 from ._given import SOURCE, checked_emulate
 from ._linear import NZLinear
 
 # All there is to a pair: NZ.from_eqx(layer, product=, emulate=), and nz.to_eqx().
 # Exact types: a subclass may compute something else.
-PAIRS: dict[type, Any] = {eqx.nn.Linear: NZLinear}
+PAIRS: dict[type, Any] = {eqx.nn.Linear: NZLinear, eqx.nn.Conv2d: NZConv2d}
 
 Model = TypeVar("Model")
 Selector = Callable[[Any], Any]
@@ -32,10 +33,11 @@ def to_nz(
 ) -> Model:
     """A model with its layers' weights in the product's layout, bit for bit.
 
-    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`; all else stays as it is, and so
-    do subclasses, which may compute something else.
+    Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`, every `eqx.nn.Conv2d` an
+    `asc.nn.NZConv2d`; all else stays as it is, and so do subclasses, which may compute
+    something else.
 
-    Shapes: weights (..., out, in) become buffers (..., size), as in `asc.nn.NZLinear`.
+    Shapes: a weight (..., out, in) becomes a buffer (..., size), as in those layers.
     Args:
       model: any Equinox model, or a pytree of them.
       product: the product whose matrix unit multiplies.
@@ -43,11 +45,12 @@ def to_nz(
         nodes, as `eqx.tree_at` takes it; all layers in them are converted. None is the
         whole model.
       only: which layers: a function of a layer that says whether to convert it.
-      emulate: "layout" or "path", as in `asc.nn.NZLinear`.
+      emulate: "layout" or "path", as in those layers.
     Returns: a new model of the same kind.
     Raises:
-      ParamError: `where` gives a part without such a layer; a layer's type does not
-        train on the matrix unit (leave it out with `only`).
+      ParamError: `where` gives a part without such a layer; a layer has a type that
+        does not train on the matrix unit, or no road for "path" (leave it out with
+        `only`).
       SupportError: a product without a matrix unit, or without a known road for "path".
     Gradient: of the weights, in the product's layout, zero in the padding.
     Source: instructions.md, Units and section 8.

@@ -21,20 +21,27 @@ from ..cube._room import Tile
 _WHO = "NZLinear"
 
 
-def unpacked(weight: jax.Array, layout: Layout) -> jax.Array:
-    """The matrix [..., out, in] of a buffer.
+def unpacked(weight: jax.Array, layout: Layout, format: str = "NZ") -> jax.Array:
+    """The matrix of a buffer: [..., out, in] of "NZ", or [..., in, out] of "ZN".
 
     A buffer that was cast keeps the fractals of the type that it was packed in.
     """
     type, _ = of_array(weight.dtype, None, _WHO)
-    held = Layout("NZ", layout.shape, type, (16, layout.dtype.c0))
-    return held.unpack(weight)
+    shape, fractal = layout.shape, (16, layout.dtype.c0)
+    if format == "ZN":
+        shape, fractal = shape[::-1], fractal[::-1]
+    return Layout(format, shape, type, fractal).unpack(weight)
 
 
-def multiplied(matrix: jax.Array, x: jax.Array) -> jax.Array:
-    """The matrix times a vector: one dot, float32 sums of `matrix`'s type."""
+def multiplied(weight: jax.Array, layout: Layout, x: jax.Array) -> jax.Array:
+    """x times the matrix [in, out]: one dot, float32 sums of the weight's type.
+
+    XLA:CPU multiplies by [in, out] faster than by [out, in], which pays for the
+    transpose that unpacks it.
+    """
+    matrix = unpacked(weight, layout, "ZN")
     sums = jnp.float32
-    return jnp.matmul(matrix, x.astype(matrix.dtype), preferred_element_type=sums)
+    return jnp.matmul(x.astype(matrix.dtype), matrix, preferred_element_type=sums)
 
 
 def multiplied_on_road(matrix: jax.Array, x: jax.Array, product: Product) -> jax.Array:
