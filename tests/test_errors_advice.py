@@ -137,6 +137,14 @@ def test_where_the_type_is_settled_the_operand_is_at_fault(name, held):
         run(jnp.zeros(256, held))
 
 
+def test_a_layout_s_arrays_are_named_too():
+    layout = asc.Layout("NZ", (16, 16), "half")
+    for name, use in (("x", layout.pack), ("buffer", layout.unpack)):
+        text = f"layout: {name} must hold half: an array of float16, .* of float32"
+        with pytest.raises(asc.ParamError, match=text):
+            use(jnp.zeros((16, 16)) if name == "x" else jnp.zeros(256))
+
+
 FORMS = {
     "values": lambda x: x.astype("int4"),
     "raw bits": lambda x: x.astype("uint4"),
