@@ -187,14 +187,15 @@ def check_bounds(
             continue
         verb = "reads" if field == "src" else "writes"
         low = span[0] < 0
-        fix = f"Start later in {field}, or " if low else f"Give a longer {field}, or "
-        fix += leads(field, low)
+        fix = f"Start later in {field}" if low else f"Give a longer {field}"
+        if low and span[1] >= size:
+            fix = f"Start later in a longer {field}"
         raise BoundsError(
             who,
             field,
             f"hold elements [{min(span[0], 0)}, {span[1] + 1}), which the move {verb}",
             f"{size} {unit}, [0, {size})",
-            fix,
+            f"{fix}, or {leads(field, low)}",
             source,
         )
 
