@@ -559,6 +559,11 @@ def test_what_a_call_on_the_road_refuses():
     text += "bytes for one row of 2049 places of the filter. Cut the image"
     with pytest.raises(asc.BoundsError, match=text):
         nz(jnp.ones((3, 3, 2051)))
+    far = asc.nn.NZConv2d.from_eqx(plain_of(3, 5, 3, dilation=60), emulate="path")
+    size = 121 * 420 * 32 + 16 * 8 * 4  # all rows of a block of channels, and filters
+    text = f"NZConv2d: L1 must hold at most 524288 bytes, .* got {size} bytes for one"
+    with pytest.raises(asc.BoundsError, match=text):
+        far(jnp.ones((3, 121, 420)))
     far = asc.nn.NZConv2d(3, 5, 1, padding=(40, 0), key=KEY, emulate="path")
     text = r"padding must leave rows of the image under every tile .*, got \(40, 40\) "
     with pytest.raises(asc.ParamError, match=text):

@@ -13,3 +13,5 @@ from .layers._conv import NZConv2d as NZConv2d
 from .layers._convert import to_nd as to_nd
 from .layers._convert import to_nz as to_nz
 from .layers._linear import NZLinear as NZLinear
+from .layers._linear_int8 import NZLinearInt8 as NZLinearInt8
+from .layers._quantise import quantise as quantise

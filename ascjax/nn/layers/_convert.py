@@ -69,7 +69,7 @@ def to_nz(
     def make(layer: Any) -> Any:
         return PAIRS[type(layer)].from_eqx(layer, product=product, emulate=emulate)
 
-    return _converted("to_nz", model, PAIRS.keys(), make, where, only)
+    return converted("to_nz", model, PAIRS.keys(), make, where, only)
 
 
 def to_nd(
@@ -94,10 +94,10 @@ def to_nd(
     (17, 20)
     """
     kinds = PAIRS.values()
-    return _converted("to_nd", model, kinds, lambda nz: nz.to_eqx(), where, only)
+    return converted("to_nd", model, kinds, lambda nz: nz.to_eqx(), where, only)
 
 
-def _converted(
+def converted(
     who: str,
     model: Any,
     kinds: Collection[Any],

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from ..._dtypes import AscendType, of_array
-from ..._errors import ParamError
+from ..._errors import BoundsError, ParamError
 from ..._operands import as_array
 from ..._products import Product
+from ...instr._fields import static_int
 from ...instr.mmad import MmadParams
 
 SOURCE = "instructions.md, section 8"
 EMULATIONS = ("layout", "path")
 _FLOATS = ("half", "bfloat16_t", "float")
 Made = TypeVar("Made", bound=eqx.Module)
+Features = int | Literal["scalar"]
 
 
 def checked_emulate(who: str, emulate: Any) -> str:
@@ -50,3 +53,28 @@ def filled(make: Callable[[jax.Array], Made], leaves: Mapping[str, Any]) -> Made
         list(leaves.values()),
         is_leaf=lambda leaf: leaf is None,
     )
+
+
+def checked_features(who: str, field: str, value: Any) -> Features:
+    """A number of features, or "scalar"."""
+    if isinstance(value, str) and value == "scalar":
+        return "scalar"
+    rule = "be an integer of at least 1 (elements), or 'scalar'"
+    number = static_int(who, field, value, rule, SOURCE)
+    if number < 1:
+        fix = "Leave an empty layer out."
+        raise ParamError(who, field, rule, number, fix, SOURCE)
+    return number
+
+
+def checked_vector(who: str, x: Any, features: Features) -> jax.Array:
+    """One vector of real numbers, or one number."""
+    x = jnp.asarray(x)
+    wanted = () if features == "scalar" else (features,)
+    if x.shape != wanted:
+        rule = f"have shape {wanted} (elements), one vector"
+        raise BoundsError(who, "x", rule, x.shape, "Use jax.vmap for batches.", SOURCE)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        fix = "Pass real and imaginary parts one by one."
+        raise ParamError(who, "x", "be real numbers", x.dtype, fix, SOURCE)
+    return x

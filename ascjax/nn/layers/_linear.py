@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..._errors import BoundsError, ParamError
 from ..._layout import Layout
 from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
-from ...instr._fields import static_int
-from ._given import SOURCE, checked_emulate, filled, weight_type
+from ._given import (
+    Features,
+    checked_emulate,
+    checked_features,
+    checked_vector,
+    filled,
+    weight_type,
+)
 from ._weight import cube_of, multiplied, multiplied_on_road, unpacked
 
 _WHO = "NZLinear"
-Features = int | Literal["scalar"]
 
 
 class NZLinear(eqx.Module):
@@ -82,8 +86,8 @@ class NZLinear(eqx.Module):
         product: Any = ATLAS_A2,
         emulate: str = "layout",
     ):
-        self.in_features = _features("in_features", in_features)
-        self.out_features = _features("out_features", out_features)
+        self.in_features = checked_features(_WHO, "in_features", in_features)
+        self.out_features = checked_features(_WHO, "out_features", out_features)
         self.use_bias = use_bias
         self.product = product_of(product, _WHO)
         self.emulate = checked_emulate(_WHO, emulate)
@@ -98,20 +102,11 @@ class NZLinear(eqx.Module):
 
     def __call__(self, x: Any, *, key: jax.Array | None = None) -> jax.Array:
         """The layer of one vector; `key` is ignored."""
-        x = jnp.asarray(x)
-        wanted = () if self.in_features == "scalar" else (self.in_features,)
-        if x.shape != wanted:
-            rule = f"have shape {wanted} (elements), one vector"
-            fix = "Use jax.vmap for batches."
-            raise BoundsError(_WHO, "x", rule, x.shape, fix, SOURCE)
-        if jnp.issubdtype(x.dtype, jnp.complexfloating):
-            fix = "Pass real and imaginary parts one by one."
-            raise ParamError(_WHO, "x", "be real numbers", x.dtype, fix, SOURCE)
+        x = checked_vector(_WHO, x, self.in_features)
         type = jnp.result_type(x, self.weight)
         x = x.reshape(-1)
         if self.emulate == "path":
-            matrix = unpacked(self.weight, self.layout)
-            y = multiplied_on_road(matrix, x, self.product)
+            y = multiplied_on_road(self.weight, self.layout, x, self.product)
         else:
             y = multiplied(self.weight, self.layout, x)
         if self.bias is not None:
@@ -148,15 +143,3 @@ class NZLinear(eqx.Module):
 
         matrix = unpacked(self.weight, self.layout)
         return filled(make, {"weight": matrix, "bias": self.bias})
-
-
-def _features(field: str, value: Any) -> Features:
-    """A number of features, or "scalar"."""
-    if isinstance(value, str) and value == "scalar":
-        return "scalar"
-    rule = "be an integer of at least 1 (elements), or 'scalar'"
-    number = static_int(_WHO, field, value, rule, SOURCE)
-    if number < 1:
-        fix = "Leave an empty layer out."
-        raise ParamError(_WHO, field, rule, number, fix, SOURCE)
-    return number
