@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ._call import how
 from ._compose import compose, plain
 from ._dtypes import AscendType
 from ._errors import BoundsError, ParamError
@@ -18,7 +19,7 @@ from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest, simplify
 from ._move import Move
 from ._nest import FILL, KEEP, LoopNest
-from ._operands import SOURCE, check_length, form_of, operands, type_of
+from ._operands import SOURCE, check_length, flat_hint, form_of, operands, type_of
 from ._packed import element_index, element_nest, on_bytes
 from ._plan import Plan
 from ._primitive import jitted
@@ -68,10 +69,13 @@ class Chain:
         params = first.calls[0].params
         src, dst = operands(params.instruction, src, dst)
         form = src.shape[-1], src.dtype
-        _, packed = type_of(params, form, form_of(dst), first.type)
+        _, packed = type_of(params, form, form_of(dst), first.type, settled=True)
         packed = packed or first.type.bits > self.type.bits
-        check_length("chain", "src", form, self.src_size, packed)
-        check_length("chain", "dst", form_of(dst), self.dst_size, packed)
+        try:
+            check_length("chain", "src", form, self.src_size, packed)
+            check_length("chain", "dst", form_of(dst), self.dst_size, packed)
+        except BoundsError as error:
+            raise flat_hint(error, {"src": src, "dst": dst}) from None
         return self._packed(src, dst) if packed else jitted(self.plan)(src, dst)
 
     @functools.cached_property
@@ -160,6 +164,7 @@ def chain(moves: Iterable[Any]) -> Chain:
     found = tuple(getattr(move, "move", move) for move in moves)
     if not found or not all(isinstance(move, Move) for move in found):
         rule, fix = "hold moves", "Make them with asc.Move.of or asc.nn."
+        fix = next(filter(None, map(how, found)), fix)
         raise ParamError("chain", "moves", rule, repr(list(found)), fix, SOURCE)
     for k, move in enumerate(found):
         if move.conversion is not None:

@@ -130,13 +130,17 @@ def ascend_type(name: Any, who: str = "ascjax") -> AscendType:
     return known
 
 
-def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
+def of_array(
+    array_dtype: Any, dtype: Any, who: str, operand: str | None = None
+) -> tuple[AscendType, bool]:
     """The Ascend type of an operand, and whether it is packed two to a byte.
 
     Args:
       array_dtype: the array's own type.
       dtype: what the caller says it is, or None to go by the array.
       who: the instruction, for the error.
+      operand: the argument at fault where the array does not hold `dtype`; None where
+        `dtype` may be what is wrong.
     """
     held = _held(array_dtype)
     if dtype is None:
@@ -155,16 +159,16 @@ def of_array(array_dtype: Any, dtype: Any, who: str) -> tuple[AscendType, bool]:
         return t, False
     if t.bits == 4 and held == "uint8":
         return t, True
-    packed = ", or of uint8 (two elements a byte)" if t.bits == 4 else ""
-    raise ParamError(
-        who,
-        "dtype",
-        f"fit the array: {t} is held by an array of {t.carrier}, "
-        f"of uint{t.bits} (raw bits){packed}",
-        f"an array of {held}",
-        "Convert the array, or name the type that it holds.",
-        "products.json, types",
-    )
+    kinds = f"an array of {t.carrier}"
+    if t.carrier != f"uint{t.bits}":
+        kinds += f", of uint{t.bits} (raw bits)"
+    kinds += ", or of uint8 (two elements a byte)" if t.bits == 4 else ""
+    field, rule = "dtype", f"fit the array: {t} is held by {kinds}"
+    fix = "Convert the array, or name the type that it holds."
+    if operand is not None:
+        field, rule, fix = operand, f"hold {t}: {kinds}", "Convert it."
+    got = f"an array of {held}"
+    raise ParamError(who, field, rule, got, fix, "products.json, types")
 
 
 def _held(array_dtype: Any) -> str:
@@ -174,7 +178,7 @@ def _held(array_dtype: Any) -> str:
         return str(array_dtype)
 
 
-def require_x64(array_dtype: Any, who: str) -> None:
+def require_x64(array_dtype: Any, who: str, operand: str = "dtype") -> None:
     """Refuse an array of 64-bit numbers, which JAX would silently make 32 bits wide."""
     held = _held(array_dtype)
     wide = ("int64", "uint64", "float64", "complex128")
@@ -182,7 +186,7 @@ def require_x64(array_dtype: Any, who: str) -> None:
         half = held.replace("64", "32").replace("128", "64")
         raise ParamError(
             who,
-            "dtype",
+            operand,
             "be at most 32 bits wide while jax_enable_x64 is off",
             _BY_JAX[held].name if held in _BY_JAX else held,
             f"Convert it, such as with .astype('{half}'), or call "

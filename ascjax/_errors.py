@@ -3,6 +3,8 @@ given, what to do, and the document's table."""
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 
 class AscendError(ValueError):
     """A move that the documents do not allow, refused while tracing.
@@ -38,6 +40,16 @@ class AscendError(ValueError):
         self.got = got
         self.fix = fix
         self.source = source
+
+    def changed(self, **parts: Any) -> Self:
+        """The same error with some of its parts changed.
+
+        >>> error = BoundsError("load2d", "src", "hold 2", 1, "Pass more.")
+        >>> print(error.changed(who="me"))
+        me: src must hold 2, got 1. Pass more.
+        """
+        names = ("who", "field", "rule", "got", "fix", "source")
+        return type(self)(**{**{name: getattr(self, name) for name in names}, **parts})
 
     def __str__(self) -> str:
         text = f"{self.who}: {self.field} must {self.rule}, got {self.got}. {self.fix}"

@@ -6,6 +6,7 @@ To look at, compose and compare: plain NumPy. A structured move never needs one.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ._nest import FILL, KEEP
 from ._runs import Stated
 
 _INT32 = 2**31 - 1
+CORRECT = "correct the counts, strides and offsets."
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -163,9 +165,18 @@ class IndexMap:
 
 
 def check_bounds(
-    nest: Stated, src_size: int, dst_size: int, who: str, source: str | None
+    nest: Stated,
+    src_size: int,
+    dst_size: int,
+    who: str,
+    source: str | None,
+    unit: str = "elements",
+    leads: Callable[[str, bool], str] = lambda field, low: CORRECT,
 ) -> None:
-    """Raise BoundsError where a nest leaves its source or destination."""
+    """Raise BoundsError where a nest leaves its source or destination.
+
+    `leads` says what to do about a move out of "src" or "dst", at the start or the end.
+    """
     if nest.volume == 0:
         return
     for field, size, span in (
@@ -175,13 +186,16 @@ def check_bounds(
         if span is None or (span[0] >= 0 and span[1] < size):
             continue
         verb = "reads" if field == "src" else "writes"
+        low = span[0] < 0
+        fix = f"Start later in {field}" if low else f"Give a longer {field}"
+        if low and span[1] >= size:
+            fix = f"Start later in a longer {field}"
         raise BoundsError(
             who,
             field,
             f"hold elements [{min(span[0], 0)}, {span[1] + 1}), which the move {verb}",
-            f"{size} elements, [0, {size})",
-            f"Give a longer {field}, start later in it, or correct the counts, strides "
-            "and offsets.",
+            f"{size} {unit}, [0, {size})",
+            f"{fix}, or {leads(field, low)}",
             source,
         )
 

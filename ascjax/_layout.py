@@ -247,7 +247,7 @@ def convert(
 
 def _array(field: str, value: Any, layout: Layout) -> tuple[jax.Array, bool]:
     array = as_array(_WHO, field, value)
-    return array, of_array(array.dtype, layout.dtype, _WHO)[1]
+    return array, of_array(array.dtype, layout.dtype, _WHO, field)[1]
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,23 +13,12 @@ import math
 
 import numpy as np
 
+from ._ends import Read, ReadRows, Write
 from ._gather import Gather, Rows
 from ._index_map import IndexMap, check_indexable
 from ._nest import KEEP, Coord, LoopNest
 from ._plan import Plan
-from ._steps import (
-    Edge,
-    Flip,
-    Pad,
-    Permute,
-    Read,
-    ReadRows,
-    Repeat,
-    Split,
-    Step,
-    Sum,
-    Write,
-)
+from ._steps import Edge, Flip, Pad, Permute, Repeat, Split, Step, Sum
 from ._window import Dims, Window, contiguous, nests, span
 
 # Shorter runs than this many bytes are transposed, longer ones gathered as windows.

@@ -12,64 +12,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._call import Call, check_ends, check_starts, static
 from ._dtypes import AscendType
-from ._errors import AlignmentError, BoundsError, ParamError, SupportError
-from ._index_map import IndexMap, check_bounds, check_indexable
+from ._errors import ParamError, SupportError
+from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest
 from ._nest import FILL, KEEP, LoopNest
 from ._plan import Plan
-from ._products import POSITIONS, Product, product, resolve_path
+from ._products import Product, product, resolve_path
 from ._runs import Stated
+from ._stack import stack
 from .instr import Params, Site
 from .instr._convert import Conversion
-from .instr._fields import static_int
 
 Overlap = Literal["error", "last"]
-
-# Bytes that an operand's start is a multiple of, by buffer (instructions.md, Units).
-_SRC_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0C": 1024}
-_DST_ALIGN = {"GM": 1, "L1": 32, "UB": 32, "L0A": 512, "L0B": 512}
-
-
-@dataclasses.dataclass(frozen=True)
-class Call:
-    """One call of an instruction.
-
-    Attributes:
-      params: what to move.
-      src_offset: where the source operand starts, in elements.
-      dst_offset: where the destination operand starts, in elements.
-    Raises:
-      ParamError: an offset that is no integer.
-
-    >>> import ascjax as asc
-    >>> asc.Call(asc.LoadData2DParams(repeat_times=1), dst_offset=256).dst_offset
-    256
-    """
-
-    params: Params
-    src_offset: int = 0
-    dst_offset: int = 0
-
-    def __post_init__(self):
-        if not isinstance(self.params, Params):
-            rule, got = "be an instruction's params", type(self.params).__name__
-            fix = "Make one first, such as asc.LoadData2DParams(...)."
-            source = "instructions.md, Units"
-            raise ParamError("Call", "params", rule, got, fix, source)
-        for field in ("src_offset", "dst_offset"):
-            value = _static(self.params, field, getattr(self, field))
-            object.__setattr__(self, field, value)
-
-
-def _static(params: Params, field: str, value: Any) -> int:
-    """An offset or a size, in elements, as a Python int."""
-    rule, source = "be an integer (elements)", "instructions.md, Units"
-    number = static_int(params.instruction, field, value, rule, source)
-    if number < 0 and field.endswith("_size"):
-        rule, fix = "be at least 0 (elements)", "Give the buffer's length."
-        raise BoundsError(params.instruction, field, rule, number, fix, source)
-    return number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,9 +133,9 @@ class Move:
                 "errata.md, As built",
             )
         check_option(who, "behaviour", behaviour, ("documented",))
-        src_size = _static(calls[0].params, "src_size", src_size)
+        src_size = static(calls[0].params, "src_size", src_size)
         if dst_size is not None:
-            dst_size = _static(calls[0].params, "dst_size", dst_size)
+            dst_size = static(calls[0].params, "dst_size", dst_size)
         where = None if product is None else _product(product, who)
         sites: dict[type[Params], Site] = {}
         for kind in dict.fromkeys(type(call.params) for call in calls):
@@ -197,13 +153,13 @@ class Move:
             dst_size = max(ends, default=0)
         proved: set[int] = set()
         for k, (call, nest) in enumerate(zip(calls, nests, strict=True)):
-            name, source = call.params.instruction, call.params.source
+            name, site = call.params.instruction, sites[type(call.params)]
             if len(calls) > 1:
                 name += f", call {k}"
-            check_bounds(nest, src_size, dst_size, name, source)
+            check_ends(call, site, nest, src_size, dst_size, name)
             if overlap == "error" and id(call.params) not in proved:
                 proved.add(id(call.params))  # where it starts makes no difference
-                call.params.check_overlap(sites[type(call.params)], nest)
+                call.params.check_overlap(site, nest)
         made = cls(calls, where, first.path, first.type, src_size, dst_size, overlap)
         vars(made)["nests"] = nests  # which the property would make again
         return made
@@ -228,7 +184,7 @@ class Move:
     def nest(self) -> LoopNest | None:
         """All calls as one nest, or None where they are not one."""
         live = [nest for nest in self.nests if nest.volume] or self.nests[:1]
-        return LoopNest.stack(live) if len(set(self.fills_by_call)) == 1 else None
+        return stack(live) if len(set(self.fills_by_call)) == 1 else None
 
     @functools.cached_property
     def fills_by_call(self) -> tuple[int, ...]:
@@ -306,41 +262,6 @@ def _nests(
             params.check_support(site)
             params.rules(site)
             stated[id(params)] = params.nest(site)
-        _check_starts(call, site)
+        check_starts(call, site)
         found.append(stated[id(params)].shift(call.src_offset, call.dst_offset))
     return tuple(found)
-
-
-def _check_starts(call: Call, site: Site) -> None:
-    """Raise where an operand starts before its buffer or off the alignment."""
-    params = call.params
-    for field, offset in (
-        ("src_offset", call.src_offset),
-        ("dst_offset", call.dst_offset),
-    ):
-        if offset < 0:
-            fix = "Start inside the buffer."
-            who, source = params.instruction, params.source
-            raise BoundsError(
-                who, field, "be at least 0 (elements)", offset, fix, source
-            )
-        if site.path is not None:
-            _check_alignment(params, site, field, offset)
-
-
-def _check_alignment(params: Params, site: Site, field: str, offset: int) -> None:
-    src, dst = (site.path or "").split("->")
-    position, table = (src, _SRC_ALIGN) if field[0] == "s" else (dst, _DST_ALIGN)
-    buffer = POSITIONS[position]
-    aligned = table.get(buffer, 1)
-    bits = offset * site.type.bits
-    if bits % (8 * aligned):
-        raise AlignmentError(
-            params.instruction,
-            field,
-            f"start on a multiple of {aligned} bytes in {position} ({buffer}): "
-            f"{max(1, aligned * 8 // site.type.bits)} elements of {site.type}",
-            f"{offset} elements, {bits / 8:g} bytes",
-            "Move the operand's start to the boundary.",
-            "General Address Alignment Restrictions",
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -34,14 +35,17 @@ def operands(who: str, src: Any, dst: Any) -> tuple[jax.Array, jax.Array | None]
 
 
 def type_of(
-    params: Params, src: Form, dst: Form | None, dtype: Any
+    params: Params, src: Form, dst: Form | None, dtype: Any, settled: bool = False
 ) -> tuple[AscendType, bool]:
-    """The operands' type as `params` count it, and whether an entry holds two."""
-    who = params.instruction
-    t, packed = of_array(src[1], dtype, who)
+    """The operands' type as `params` count it, and whether an entry holds two.
+
+    `settled` where `dtype` is a move's own, so that only `src` can be wrong.
+    """
+    who, operand = params.instruction, "src" if settled else None
+    t, packed = of_array(src[1], dtype, who, operand)
     counted = params.counted(t)
     if counted != t:
-        t, packed = of_array(src[1], counted, who)
+        t, packed = of_array(src[1], counted, who, operand)
     conversion = params.conversion(t)
     arrives = jnp.dtype(conversion.type.carrier) if conversion else src[1]
     if dst is not None and dst[1] != arrives:
@@ -66,13 +70,13 @@ def values_of(x: jax.Array, type: AscendType) -> jax.Array:
 
 def as_array(who: str, field: str, value: Any) -> jax.Array:
     """An operand as a JAX array with a flat last axis, whole on each device."""
-    array = value if isinstance(value, jax.Array) else _converted(who, value)
+    array = value if isinstance(value, jax.Array) else _converted(who, field, value)
     if array is None or not array.shape:
         rule = "be an array whose last axis is the flat buffer"
         fix = "Pass an array of shape (..., elements), x.reshape(-1) for one buffer."
-        raise ParamError(who, field, rule, type(value).__name__, fix, SOURCE)
+        raise ParamError(who, field, rule, _said(value, array), fix, SOURCE)
     if array.dtype.itemsize > 4:
-        require_x64(array.dtype, who)
+        require_x64(array.dtype, who, field)
     if not isinstance(array, Tracer) and type(array.sharding) is not _ALONE:
         shard = array.sharding.shard_shape(array.shape)
         if shard[-1] != array.shape[-1]:
@@ -110,14 +114,35 @@ def check_length(
         raise BoundsError(who, field, rule, form[0], fix, SOURCE)
 
 
-def _converted(who: str, value: Any) -> jax.Array | None:
+def _converted(who: str, field: str, value: Any) -> jax.Array | None:
     """A NumPy array or a list as a JAX array; None where it is neither."""
     if isinstance(value, np.ndarray | np.generic):
-        require_x64(value.dtype, who)
+        require_x64(value.dtype, who, field)
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError):
         return None
+
+
+def _said(value: Any, array: jax.Array | None) -> str:
+    """What was given for an operand that it cannot be, in words."""
+    if array is not None:
+        return f"a single number, of {array.dtype} and shape ()"
+    kind, held = type(value).__name__, getattr(value, "dtype", None)
+    return (
+        f"{kind}{'' if held is None else f' of {held}'}, which is no array of numbers"
+    )
+
+
+def flat_hint(error: BoundsError, held: Mapping[str, jax.Array | None]) -> BoundsError:
+    """The error of an operand that is too short, with what to do where it has leading
+    axes: they may be meant as part of the buffer."""
+    array = held.get(error.field)
+    if array is None or array.size == array.shape[-1]:
+        return error
+    fix = f"Its shape is {array.shape}, a batch of buffers of {array.shape[-1]}: pass "
+    fix += f"x.reshape(-1) where all of it is one. {error.fix}"
+    return error.changed(fix=fix)
 
 
 def sizes_of(

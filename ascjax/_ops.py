@@ -153,8 +153,10 @@ def data_copy_pad(
 ) -> jax.Array:
     """`DataCopyPad`: runs of bytes between GM and UB, filled up to whole data blocks.
 
-    `params` is `DataCopyExtParams`, with `pad_params` for GM to UB. Padding has no
-    gradient. Shapes, arguments, results, errors and gradient are as `load_data`.
+    `params` is `DataCopyExtParams`: with `pad_params` the runs go from GM to UB,
+    without from UB to GM, as the overload says in Ascend C; `path` may only agree.
+    Padding has no gradient. Shapes, arguments, results, errors and gradient are as
+    `load_data`.
 
     Source: instructions.md, section 9.
 
@@ -210,7 +212,9 @@ def _call(
     if swapped or isinstance(src, Params):
         check_params(op, src, params, swapped)
     src, dst = operands(getattr(params, "instruction", op), src, dst)
-    move = look_up(_prepared, op, params, form_of(src), form_of(dst), *options)
+    held = {"src": src, "dst": dst}
+    forms = form_of(src), form_of(dst)
+    move = look_up(_prepared, held, op, params, *forms, *options)
     return move(src, dst) if out is None else into(move, src, dst, out, op)
 
 
@@ -226,17 +230,17 @@ def _prepared(op, params, src, dst, dst_size, src_offset, dst_offset, *rest):
 def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:
     """Raise ParamError where `params` is not what the op takes, or arguments are
     swapped."""
+    takes = [cls for cls in REGISTRY.values() if cls.op == op]
+    _check_parts(op, takes, swapped)
+    fix = f"Write asc.{op}(src, params, dst=dst)."
     if swapped and isinstance(params, Params):
         rule, got = "be given by its name", "a third argument"
-        fix = f"Write asc.{op}(src, params, dst=dst)."
         raise ParamError(op, "dst", rule, got, fix, SOURCE)
     if swapped or isinstance(src, Params):
         rule = "be the second argument, after src"
         order = "arguments in Ascend C's order (dst, src, params)"
         got = order if swapped else "params first"
-        fix = f"Write asc.{op}(src, params, dst=dst)."
         raise ParamError(op, "params", rule, got, fix, SOURCE)
-    takes = [cls for cls in REGISTRY.values() if cls.op == op]
     if not isinstance(params, tuple(takes)):
         rule = f"be {' or '.join(cls.__name__ for cls in takes)}"
         other = getattr(params, "op", op)
@@ -245,3 +249,17 @@ def check_params(op: str, src: Any, params: Any, swapped: tuple) -> None:
         if other != op:
             fix = f"Call asc.{other} for it."
         raise ParamError(op, "params", rule, got, fix, SOURCE)
+
+
+def _check_parts(op: str, takes: list[type[Params]], swapped: tuple) -> None:
+    """Raise ParamError where a struct that stands inside params is an argument of its
+    own, as in Ascend C."""
+    parts = [(cls, *part) for cls in takes for part in cls.parts().items()]
+    for value in swapped:
+        for cls, field, kind in parts:
+            if isinstance(value, kind):
+                rule = f"be given inside {cls.__name__}, as its field"
+                got = f"{kind.__name__} as an argument of its own"
+                fix = f"Write params = asc.{cls.__name__}(..., {field}={field}), then "
+                fix += f"asc.{op}(src, params, dst=dst)."
+                raise ParamError(op, field, rule, got, fix, cls.source)

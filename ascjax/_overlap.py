@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ._nest import Loop, LoopNest
 from ._runs import Runs, Stated
 
 # Sorting this many offsets takes about a second; beyond it a nest counts as unproved.
@@ -70,3 +71,17 @@ def first_clash(nest: Stated) -> int | None:
         if dense or same.size:
             return low + int(offsets[(same if same.size else close)[0] + 1])
     raise Unproved
+
+
+def clashing(nest: LoopNest) -> tuple[Loop, ...]:
+    """The loops whose steps meet, where a nest writes an element twice: those without
+    which it would not; () where that cannot be shown."""
+    kept = tuple(loop for loop in nest.loops if loop.extent > 1)
+    try:
+        for loop in kept:
+            fewer = tuple(other for other in kept if other is not loop)
+            if first_clash(LoopNest(fewer, ())) is not None:
+                kept = fewer
+        return kept if first_clash(LoopNest(kept, ())) is not None else ()
+    except Unproved:
+        return ()

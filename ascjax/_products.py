@@ -6,6 +6,7 @@ What a product supports of an instruction stands with the instruction, in `instr
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -21,7 +22,8 @@ class Product:
     Attributes:
       key: the name used in case files and errors.
       name: the vendor's name.
-      also: other names that `asc.product` accepts.
+      also: other names that `asc.product` accepts, beside the parts of `name` and the
+        key without "atlas".
       npu_arch: architecture number, as the compiler takes it.
       buffers_kib: size of each buffer in KiB; empty where none is documented.
       l0a_format, l0b_format, l0c_format: order of the fractals there.
@@ -129,9 +131,38 @@ CUBE = tuple(key for key, p in PRODUCTS.items() if p.buffers_kib)
 """Keys of the products with a matrix unit: all but the vector core."""
 
 
+# Names in use that the documents do not have: enough for advice, not for an alias.
+_SEEN = {
+    "910C": (ATLAS_A3,),
+    "910_93": (ATLAS_A3,),
+    "310P": (ATLAS_INFERENCE_AICORE, ATLAS_INFERENCE_VECTOR),
+}
+
+
 def _plain(name: str) -> str:
     """A name without what people write differently: case, spaces, "Ascend"."""
-    return re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("ascend")
+    bare = re.sub(r"[^a-z0-9]", "", name.lower())
+    return bare.removeprefix("ascend").removeprefix("atlas")
+
+
+def _names(p: Product) -> tuple[str, ...]:
+    """All that a product answers to."""
+    return p.key, p.name, *p.name.split(" / "), *p.also, str(p.npu_arch)
+
+
+def _advice(wanted: str) -> str:
+    """What may be meant by a name that is none: the longest that it starts with, else
+    all that start with it, else one that is spelt much like it."""
+    known = {_plain(name): [*meant] for name, meant in _SEEN.items()}
+    for p in PRODUCTS.values():
+        for name in _names(p):
+            known.setdefault(_plain(name), []).append(p)
+    starts = [name for name in known if len(name) > 2 and wanted.startswith(name)]
+    close = sorted(starts, key=len)[-1:]
+    close = close or [name for name in known if wanted and name.startswith(wanted)]
+    close = close or difflib.get_close_matches(wanted, known, n=1, cutoff=0.8)
+    keys = dict.fromkeys(p.key for name in close for p in known[name])
+    return f"Did you mean {' or '.join(keys)}? " if keys else ""
 
 
 def product(name: Any, who: str = "ascjax") -> Product:
@@ -152,11 +183,7 @@ def product(name: Any, who: str = "ascjax") -> Product:
     if isinstance(name, Product):
         return name
     wanted = _plain(str(name)) if isinstance(name, str | int) else ""
-    found = [
-        p
-        for p in PRODUCTS.values()
-        if wanted in map(_plain, (p.key, p.name, *p.also, str(p.npu_arch)))
-    ]
+    found = [p for p in PRODUCTS.values() if wanted in map(_plain, _names(p))]
     if len(found) == 1:
         return found[0]
     aliases = [alias for p in PRODUCTS.values() for alias in p.also]
@@ -166,6 +193,7 @@ def product(name: Any, who: str = "ascjax") -> Product:
         "product",
         f"be one of {', '.join(PRODUCTS)}",
         several if found else repr(name),
+        f"{'' if found else _advice(wanted)}"
         f"Use a key from the list, or an alias: {', '.join(aliases)}, or the number of "
         "an architecture that one product has.",
         "products.json",

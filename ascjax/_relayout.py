@@ -15,12 +15,13 @@ import jax
 import jax.numpy as jnp
 
 from . import _packed
+from ._ends import Read, Write
 from ._formats import Digit, Digits, padded, strides
 from ._lowering import lower_nest
 from ._nest import Loop, LoopNest
 from ._plan import Plan
 from ._primitive import run
-from ._steps import Pad, Permute, Read, Split, Step, Write
+from ._steps import Pad, Permute, Split, Step
 from ._window import Window, zeros
 
 Shape = tuple[int, ...]

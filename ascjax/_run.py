@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
 
-from ._errors import ParamError
+from ._errors import BoundsError, ParamError
 from ._move import Call, Move, Overlap
 from ._operands import (
     SOURCE,
     Form,
     check_length,
+    flat_hint,
     form_of,
     operands,
     sizes_of,
@@ -50,27 +51,33 @@ def run_move(move: Move, src: Any, dst: Any = None) -> jax.Array:
     Array([128., 129.], dtype=float32)
     """
     src, dst = operands(move.calls[0].params.instruction, src, dst)
-    form = (src.shape[-1], src.dtype)
-    return _fitted(move, form, form_of(dst))(src, dst)
+    held = {"src": src, "dst": dst}
+    return look_up(_fitted, held, move, form_of(src), form_of(dst))(src, dst)
 
 
 @functools.lru_cache(maxsize=4096)
 def _fitted(move: Move, src: Form, dst: Form | None) -> Callable[..., jax.Array]:
     """The move, compiled for operands of its own sizes and type."""
     params = move.calls[0].params
-    _, packed = type_of(params, src, dst, move.type)
+    _, packed = type_of(params, src, dst, move.type, settled=True)
     who = params.instruction
     check_length(who, "src", src, move.src_size, packed)
     check_length(who, "dst", dst, move.dst_size, packed)
     return _applied(move, packed)
 
 
-def look_up(cached: Any, *key: Any, **named: Any) -> Callable[..., jax.Array]:
-    """`cached(*key)`; where something in the key does not hash, the checks say what."""
+def look_up(
+    cached: Any, held: Mapping[str, jax.Array | None], *key: Any, **named: Any
+) -> Callable[..., jax.Array]:
+    """`cached(*key)` for operands by name; where something in the key does not hash,
+    the checks say what."""
     try:
-        return cached(*key, **named)
-    except TypeError:
-        return cached.__wrapped__(*key, **named)
+        try:
+            return cached(*key, **named)
+        except TypeError:
+            return cached.__wrapped__(*key, **named)
+    except BoundsError as error:
+        raise flat_hint(error, held) from None
 
 
 def compiled(

@@ -9,8 +9,9 @@ from typing import Any
 
 import jax
 
+from ._call import Call, how
 from ._errors import ParamError
-from ._move import Call, Overlap
+from ._move import Overlap
 from ._operands import SOURCE, form_of, operands
 from ._run import compiled, look_up
 from .instr import REGISTRY, Params
@@ -44,7 +45,9 @@ class Sequence:
     ) -> jax.Array:
         """What `dst` holds after all calls; shapes and errors as for `load_data`."""
         src, dst = operands(self.calls[0].params.instruction, src, dst)
-        return look_up(_joined, self, form_of(src), form_of(dst), dst_size)(src, dst)
+        held = {"src": src, "dst": dst}
+        forms = form_of(src), form_of(dst)
+        return look_up(_joined, held, self, *forms, dst_size)(src, dst)
 
     @functools.cached_property
     def _hash(self) -> int:
@@ -118,8 +121,8 @@ def _call_of(item: Any, who: str) -> Call:
         raise ParamError(who, "calls", "hold params", got, _CALLS, SOURCE)
     if not isinstance(params, Params):
         rule = f"be one of {', '.join(cls.__name__ for cls in REGISTRY.values())}"
-        got = type(params).__name__
-        raise ParamError(who, "params", rule, got, _CALLS, SOURCE)
+        got, fix = type(params).__name__, how(params) or _CALLS
+        raise ParamError(who, "params", rule, got, fix, SOURCE)
     if len(starts) > 2:
         rule = "be (params, src_offset, dst_offset)"
         got = f"{len(item)} values"

@@ -213,23 +213,30 @@ def _verify_files(
 def _verify_suite(
     cases: int | None, seed: int, only: list[str], quiet: bool
 ) -> tuple[list[Result], dict[str, Any]]:
-    from .verify._names import matching, resolve
+    from .verify._names import chosen
     from .verify._suite import DEFAULT_CASES, run_suite
 
     cases = cases or DEFAULT_CASES
-    # a name of none is refused as `show` refuses it, one of several means all of them
-    names = [k for name in only for k in matching(name) or [resolve(name).instruction]]
+    names = chosen(only)
     with report.progress("parameter sets", show=not quiet) as advance:
         results, extra = run_suite(cases, seed, only=names, progress=advance)
     return results, {"cases": cases, "seed": seed, "only": names, **extra}
 
 
 @app.command("list")
-def list_() -> None:
+def list_(
+    instruction: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="This instruction only; may be repeated."),
+    ] = None,
+    product: Annotated[
+        str | None, typer.Option(metavar="NAME", help="This product only.")
+    ] = None,
+) -> None:
     """List instructions, products and types."""
     from .show import list_command
 
-    list_command(report.console())
+    list_command(report.console(), instruction or [], product)
 
 
 @app.command(

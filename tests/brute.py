@@ -4,18 +4,9 @@ import itertools
 
 import numpy as np
 
+from ascjax._ends import Read, ReadRows, Write
 from ascjax._gather import Gather
-from ascjax._steps import (
-    Edge,
-    Flip,
-    Pad,
-    Permute,
-    Read,
-    ReadRows,
-    Repeat,
-    Split,
-    Write,
-)
+from ascjax._steps import Edge, Flip, Pad, Permute, Repeat, Split
 
 KEEP, FILL = -1, -2
 

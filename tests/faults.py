@@ -16,8 +16,18 @@ import numpy as np
 import pytest
 
 import ascjax as asc
-from ascjax import _fill, _gather, _lowering, _move, _packed, _primitive, _steps
-from ascjax.instr import Params, _struct, load_data_with_transpose, nddma
+from ascjax import (
+    _call,
+    _ends,
+    _fill,
+    _gather,
+    _lowering,
+    _move,
+    _packed,
+    _primitive,
+    _steps,
+)
+from ascjax.instr import Params, _c_struct, load_data_with_transpose, nddma
 
 FAULTS = {}
 
@@ -436,7 +446,7 @@ def widened(more):
     def wrong(in_range, who, field, value, low, high, unit, source):
         return in_range(who, field, value, low, high + more, unit, source)
 
-    return instead(_struct, "in_range", wrong)
+    return instead(_c_struct, "in_range", wrong)
 
 
 fault("refusal", "a range is one too wide", widened(1))
@@ -445,7 +455,7 @@ fault(
     "refusal",
     "alignment counts elements instead of bytes",
     instead(
-        _move,
+        _call,
         "_check_alignment",
         lambda check, params, at, field, offset: check(
             params, at, field, offset * 8 // at.type.bits
@@ -469,7 +479,7 @@ fault(
     "refusal",
     "bounds let one element past the end",
     instead(
-        _move,
+        _call,
         "check_bounds",
         lambda check, nest, src_size, dst_size, *rest: check(
             nest, src_size + 1, dst_size + 1, *rest
@@ -485,12 +495,12 @@ fault(
 
 @functools.partial(fault, "refusal", "a NOP is checked for bounds")
 def _nop(patch):
-    def strict(check, nest, src_size, dst_size, who, source):
-        check(nest, src_size, dst_size, who, source)
+    def strict(check, nest, src_size, dst_size, who, *rest):
+        check(nest, src_size, dst_size, who, *rest)
         if nest.src_start >= src_size:
             raise asc.BoundsError(who, "src", "hold the start", src_size, "Enlarge it.")
 
-    instead(_move, "check_bounds", strict)(patch)
+    instead(_call, "check_bounds", strict)(patch)
 
 
 # --- what JAX runs
@@ -500,7 +510,7 @@ fault(
     "op",
     "the kept destination is zeroed",
     instead(
-        _steps.Write,
+        _ends.Write,
         "write",
         lambda write, self, x, dst, lead, context: write(self, x, None, lead, context),
     ),
@@ -558,7 +568,7 @@ def _taken(patch):
 fault(
     "gradient",
     "what was overwritten keeps its gradient",
-    instead(_steps.Write, "keep", lambda keep, self, dst, lead, context: dst),
+    instead(_ends.Write, "keep", lambda keep, self, dst, lead, context: dst),
 )
 fault(
     "gradient",

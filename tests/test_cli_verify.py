@@ -383,7 +383,7 @@ def test_an_input_of_an_unknown_instruction_is_not_refused_but_unsupported(tmp_p
 def test_show_passes_on_what_its_instruction_knows(monkeypatch):
     seen = []
     show = types.SimpleNamespace(
-        list_command=lambda out: seen.append("list"),
+        list_command=lambda out, names, product: seen.append("list"),
         show_command=lambda out, name, words: seen.append((name, words)),
     )
     monkeypatch.setitem(sys.modules, "ascjax.show", show)

@@ -13,7 +13,7 @@ from goldens import FILL, GOLDEN, SETS
 from helpers import check_gradients, check_move, check_same, moved, operands
 
 import ascjax as asc
-from ascjax import _move, _packed, _steps
+from ascjax import _call, _ends, _move, _packed, _steps
 from ascjax.verify import Case, Step, check_case, read_cases
 from ascjax.verify._engine import make_move
 
@@ -234,9 +234,9 @@ def test_a_planted_fault_is_found(name):
     "check, where, name",
     [
         ("map", asc.LoadData2DParams, "nest"),
-        ("refusal", _move, "check_bounds"),
+        ("refusal", _call, "check_bounds"),
         ("plan", _move, "lower_nest"),
-        ("op", _steps.Write, "write"),
+        ("op", _ends.Write, "write"),
         ("gradient", _steps, "add_up"),
         ("packed", _packed, "unpack"),
     ],

@@ -203,15 +203,15 @@ REFUSED = {
     ),
     "too wide": (
         ONE(1, 20, pad_params=pad(True, 9)), "float", None,
-        "left_padding must be at most 8 (elements of float), 32 bytes, got 9",
+        "pad_params.left_padding must be at most 8 (elements of float), 32 bytes",
     ),
     "a value": (
         ONE(1, 20, pad_params=pad(True, 1, 0, 300)), "int8_t", None,
-        "padding_value must be an integer in [-128, 127] for int8_t, got 300",
+        "pad_params.padding_value must be an integer in [-128, 127] for int8_t",
     ),
     "64 bits": (
         ONE(1, 24, pad_params=pad(True, 1, 0, 1)), "int64_t", None,
-        "padding_value must be 0 for 64-bit types",
+        "pad_params.padding_value must be 0 for 64-bit types",
     ),
     "4 bits": (ONE(1, 20), "int4b_t", None, "dtype must be 8, 16, 32, 64 bits wide"),
     "padding on the way out": (
@@ -235,16 +235,22 @@ def test_what_data_copy_pad_refuses(name):
 @pytest.mark.parametrize(
     "make, text",
     [
-        (lambda: pad(2), "is_pad must be in [0, 1]"),
-        (lambda: pad(True, 33), "left_padding must be in [0, 32] (elements), got 33"),
-        (lambda: pad(True, 0, -1), "right_padding must be in [0, 32]"),
-        (lambda: pad(True, 0, 0, "x"), "padding_value must be a number"),
+        (lambda: pad(2), "pad_params.is_pad must be in [0, 1]"),
+        (
+            lambda: pad(True, 33),
+            "pad_params.left_padding must be in [0, 32] (elements, at most 32 bytes)",
+        ),
+        (lambda: pad(True, 0, -1), "pad_params.right_padding must be in [0, 32]"),
+        (lambda: pad(True, 0, 0, "x"), "pad_params.padding_value must be a number"),
         (lambda: ONE(4096), "block_count must be in [0, 4095] (runs)"),
         (lambda: ONE(1, 2097152), "block_len must be in [0, 2097151] (bytes)"),
-        (lambda: ONE(1, 1, pad_params=3), "pad_params must be a DataCopyPadExtParams"),
+        (
+            lambda: ONE(1, 1, pad_params=3),
+            "pad_params must be made with DataCopyPadExtParams",
+        ),
         (
             lambda: ONE.from_fields({"padParams": {"isPadded": 1}}),
-            "pad_params must be an object of isPad, leftPadding, rightPadding, padding",
+            "pad_params must be among isPad, leftPadding, rightPadding, paddingValue",
         ),
     ],
 )

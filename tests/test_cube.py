@@ -258,7 +258,7 @@ ONE = asc.MmadParams(1, 1, 1)
         ),
         (
             asc.ParamError,
-            "l0b must hold float16, where l0a",
+            "l0b must hold half: an array of float16",
             (A, A.astype("bfloat16"), ONE),
             {},
         ),

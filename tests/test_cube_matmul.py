@@ -1,6 +1,7 @@
 """`nn.CubeMatmul`: exactly A @ B on the roads that kernels take."""
 
 import copy
+import itertools
 import json
 import pickle
 
@@ -284,6 +285,48 @@ def test_the_trace_shows_every_buffer(product, dtype, turned):
     np.testing.assert_array_equal(
         l1.values[:start], mm.a.trace(a.reshape(-1))[1].values
     )
+
+
+@pytest.mark.parametrize(
+    ("product", "dtype", "turned", "tile"),
+    [
+        ("910B", "half", (False, True), (20, 24, 32)),
+        ("atlas_350", "int8_t", (True, False), (20, 16, 70)),
+        ("910B", "int4b_t", (False, True), (16, 24, 70)),
+    ],
+)
+def test_the_trace_of_several_tiles_shows_each(product, dtype, turned, tile):
+    """L0A holds the tile, L0C the sum so far; the C of all tiles is the product."""
+    mm = asc.nn.CubeMatmul(product, 20, 24, 70, dtype, *turned, tile=tile)
+    a, b = (x if dtype[:3] == "int" else x.round() for x in operands(mm))
+    every = mm(a, b, trace=True)
+    counts = [-(-n // t) for n, t in zip((20, 24, 70), tile, strict=True)]
+    assert list(every) == list(itertools.product(*map(range, counts)))
+    left = a.T if turned[0] else a
+    right = b.T if turned[1] else b
+    left, right = (np.asarray(x).astype("float32") for x in (left, right))
+    whole = np.zeros(20 * 24)
+    for (i, j, p), held in every.items():
+        rows, columns = slice(i * tile[0], (i + 1) * tile[0]), slice(j * tile[1], None)
+        deep = slice(p * tile[2], (p + 1) * tile[2])
+        high = left[rows].shape[0]
+        wide = min(tile[1], 24 - j * tile[1])
+        side = next(
+            s for s in mm.job.a if (s.road.rows, s.road.k) == left[rows, deep].shape
+        )
+        if dtype != "int4b_t":  # which L0A holds packed
+            layout = asc.Layout(side.road.format, side.padded, dtype)
+            l0a = layout.unpack(held["L0A"].values)
+            np.testing.assert_array_equal(l0a[:high, : side.road.k], left[rows, deep])
+        so_far = left[rows, : deep.stop] @ right[: deep.stop, columns][:, :wide]
+        columns_of_16 = np.split(np.asarray(held["L0C"].values), -(-wide // 16))
+        l0c = np.concatenate([x.reshape(-1, 16) for x in columns_of_16], axis=1)
+        np.testing.assert_array_equal(l0c[:high, :wide], so_far)
+        assert ("C" in held) == (p == counts[2] - 1)
+        if "C" in held:
+            assert held["C"].written.sum() == high * wide
+            whole += np.asarray(held["C"].values)
+    np.testing.assert_array_equal(whole.reshape(20, 24), mm(a, b))
 
 
 def test_the_trace_marks_what_is_not_written():

@@ -48,12 +48,15 @@ CASES = {
     "type": (
         (SQUARE, {"dtype": "fp8_e5m2_t"}),
         asc.SupportError,
-        "dtype must be one that Mmad multiplies on atlas_a2 .*, got fp8_e5m2_t",
+        r"dtype must be one that atlas_a2 brings to L0 and multiplies \(int4b_t, "
+        r"int8_t, half, bfloat16_t, float\), got fp8_e5m2_t",
     ),
     "type to L1": (
         (SQUARE, {"product": "atlas_350", "dtype": "int4b_t"}),
         asc.SupportError,
-        "dtype must be one that atlas_350 brings to L1 as NZ .*, got int4b_t",
+        r"dtype must be one that atlas_350 brings to L0 and multiplies \(int8_t, half, "
+        r"bfloat16_t, float, fp8_e4m3fn_t, fp8_e5m2_t\), got int4b_t, which has no "
+        "move to L1 as NZ",
     ),
     "a tile where transpose_a stands": (
         (SQUARE, {"transpose_a": (16, 16, 16)}),
@@ -91,9 +94,16 @@ CASES = {
     "two sizes": (
         (SQUARE, {"tile": (1, 2)}),
         asc.ParamError,
-        r"tile must be \(m, n, k",
+        r"tile must be \(bm, bn, bk\), one tile in elements, got \(1, 2\)",
     ),
-    "no tile": ((SQUARE, {"tile": (8, 8, 0)}), asc.ParamError, "tile must be .* got 0"),
+    **{
+        f"a tile without {name}": (
+            (SQUARE, {"tile": tuple(0 if k == at else 8 for k in range(3))}),
+            asc.ParamError,
+            f"{name} of tile must be an integer of at least 1 .* got 0",
+        )
+        for at, name in enumerate(("bm", "bn", "bk"))
+    },
     "half a byte": (
         (SQUARE, {"dtype": "int4b_t", "tile": (16, 5, 16)}),
         asc.ParamError,
@@ -200,13 +210,13 @@ def test_operands_of_another_shape_are_refused(shapes, error, text):
         MM(*(jnp.zeros(shape, "float16") for shape in shapes))
 
 
-def test_operands_of_another_type_are_refused():
-    with pytest.raises(asc.ParamError, match="dtype must fit the array: half is held"):
-        MM(jnp.zeros((16, 4)), jnp.zeros((4, 8)))
-
-
-def test_several_tiles_have_no_trace():
-    mm = asc.nn.CubeMatmul("910B", 16, 8, 4, "half", tile=(16, 4, 4))
-    text = r"trace must be False for a product of several tiles.* of \(16, 4, 4\)"
+@pytest.mark.parametrize("name", ["a", "b"])
+@pytest.mark.parametrize("held", ["float32", "bfloat16", "int8"])
+def test_an_operand_of_another_type_is_refused_by_its_name(name, held):
+    given = {"a": jnp.zeros((16, 4), "float16"), "b": jnp.zeros((4, 8), "float16")}
+    given[name] = given[name].astype(held)
+    text = (
+        rf"CubeMatmul: {name} must hold half: an array of float16, .* of {held}\. Con"
+    )
     with pytest.raises(asc.ParamError, match=text):
-        mm(jnp.zeros((16, 4), "float16"), jnp.zeros((4, 8), "float16"), trace=True)
+        MM(**given)

@@ -262,8 +262,8 @@ def test_nddma_takes_its_own_classes():
     ):
         check_refused(
             asc.ParamError,
-            f"nddma: {field} must be an {kind}, got {got}. Make one with "
-            f"asc.{kind}(...). [NDDMA, Table 4]",
+            f"nddma: {field} must be made with {kind}(...), got {got}. Write {field}="
+            f"{kind}(...). [NDDMA, Table 4]",
             asc.NdDmaParams,
             *args,
         )

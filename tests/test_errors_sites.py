@@ -167,7 +167,7 @@ ALIGNED = [
     (ONE, "A1->A2", "int4b_t", "src_offset", 32, "A1 (L1)", 64),
     (ONE, "A1->A2", "int4b_t", "dst_offset", 512, "A2 (L0A)", 1024),
     (V2, "GM->A1", "half", "dst_offset", 32, "A1 (L1)", 16),
-    (V2, "GM->A1", "fp4x2_e2m1_t", "src_offset", 1, "GM (GM)", 2),
+    (V2, "GM->A1", "fp4x2_e2m1_t", "src_offset", 1, "GM", 2),
     (V2, "GM->B1", "fp4x2_e2m1_t", "dst_offset", 32, "B1 (L1)", 64),
     (V2, "B1->B2", "int8_t", "dst_offset", 512, "B2 (L0B)", 512),
     (SQUARE, "B1->B2", "float", "src_offset", 32, "B1 (L1)", 8),
@@ -195,9 +195,10 @@ def test_an_operand_starts_on_its_boundary(
     params = NOPS[params] if nop else params
     bits = asc.ascend_type(dtype).bits
     for offset in (step // 2, step + 1, 3 * step - 1):
+        unit = "a whole byte" if least == 1 else f"a multiple of {least} bytes"
         error = check_refused(
             asc.AlignmentError,
-            f"{params.instruction}: {field} must start on a multiple of {least} bytes "
+            f"{params.instruction}: {field} must start on {unit} "
             f"in {position}: {step} elements of {dtype}, got {offset} elements, "
             f"{offset * bits / 8:g} bytes. ",
             move,
@@ -230,8 +231,8 @@ def test_global_memory_needs_whole_bytes_only():
             ONE,
             {"src_size": 255},
             "load2d: src must hold elements [0, 256), which the move reads, got 255 "
-            "elements, [0, 255). Give a longer src, start later in it, or correct the "
-            "counts, strides and offsets. [Load2D, Table 3]",
+            "elements of half, [0, 255). Give a longer src, or correct the counts, "
+            "strides and offsets. [Load2D, Table 3]",
         ),
         (
             asc.LoadData2DParams(2, 2, 3),

@@ -226,7 +226,7 @@ def test_the_repeat_register():
     text = r"repeat.dst_stride must be in \[0, 65535\]"
     with pytest.raises(asc.ParamError, match=text):
         once(65536)
-    with pytest.raises(asc.ParamError, match="repeat must be a LoadDataRepeatParam"):
+    with pytest.raises(asc.ParamError, match="repeat must be made with LoadDataRep"):
         plain(16, 16, repeat=3)
 
 

@@ -9,20 +9,11 @@ from goldens import CASES, SITES, move_of
 
 import ascjax as asc
 from ascjax import LoopNest, Plan
+from ascjax._ends import Read, ReadRows, Write
 from ascjax._gather import Gather, Rows
 from ascjax._lowering import lower_map, lower_nest
 from ascjax._primitive import jitted
-from ascjax._steps import (
-    Edge,
-    Flip,
-    Pad,
-    Permute,
-    Read,
-    ReadRows,
-    Repeat,
-    Split,
-    Write,
-)
+from ascjax._steps import Edge, Flip, Pad, Permute, Repeat, Split
 from ascjax._window import Window
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import ascjax as asc
 from ascjax import Coord, Loop, LoopNest
+from ascjax._stack import stack
 
 FILL = -2
 
@@ -123,7 +124,7 @@ def test_shift_moves_both_starts():
 def test_stack_joins_calls_an_equal_step_apart():
     one = padded("clamp")
     nests = [one.shift(4 * k, -5 * k) for k in range(3)]
-    stacked = LoopNest.stack(nests)
+    stacked = stack(nests)
     assert stacked is not None and len(stacked.loops) == 2
     for side, both in enumerate(stacked.addresses()):
         each = [nest.addresses()[side] for nest in nests]
@@ -132,16 +133,16 @@ def test_stack_joins_calls_an_equal_step_apart():
 
 def test_stack_refuses_unequal_steps_and_unequal_nests():
     one = LoopNest.strided(0, 0, ("r", 4, 2, 1))
-    assert LoopNest.stack([one, one.shift(4, 4), one.shift(9, 8)]) is None
-    assert LoopNest.stack([one, LoopNest.strided(4, 4, ("r", 3, 2, 1))]) is None
-    assert LoopNest.stack([one, one.shift(4, 4), LoopNest.nop()]) is None
-    assert LoopNest.stack([one]) is one
+    assert stack([one, one.shift(4, 4), one.shift(9, 8)]) is None
+    assert stack([one, LoopNest.strided(4, 4, ("r", 3, 2, 1))]) is None
+    assert stack([one, one.shift(4, 4), LoopNest.nop()]) is None
+    assert stack([one]) is one
 
 
 def test_stacks_of_stacks_keep_their_loops_apart():
     one = LoopNest.strided(0, 0, ("r", 2, 1, 1))
-    row = LoopNest.stack([one.shift(2 * k, 2 * k) for k in range(2)])
-    both = LoopNest.stack([row.shift(8 * k, 8 * k) for k in range(2)])
+    row = stack([one.shift(2 * k, 2 * k) for k in range(2)])
+    both = stack([row.shift(8 * k, 8 * k) for k in range(2)])
     names = [loop.name for loop in both.loops]
     assert len(set(names)) == 3
     assert addresses(both)[0] == [0, 1, 2, 3, 8, 9, 10, 11]

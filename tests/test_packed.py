@@ -143,12 +143,11 @@ def test_rows_of_bytes_land_in_nz_every_way(dtype):
 
 
 def test_elements_in_entries_of_their_own_are_no_bytes():
-    text = (
-        r"nd2nz: dtype must fit the array: int4b_t pairs is held by an array of uint8"
-    )
+    text = "nd2nz: dtype must fit the array: int4b_t pairs is held by an array of uint8"
     with pytest.raises(asc.ParamError, match=text):
         asc.data_copy(jnp.zeros(150, "int4"), ROWS, dtype="int4b_t")
     move = asc.Move.of(ROWS, dtype="int4b_t", src_size=75)
+    text = "nd2nz: src must hold int4b_t pairs: an array of uint8, got an array of int4"
     with pytest.raises(asc.ParamError, match=text):
         asc.run_move(move, jnp.zeros(150, "int4"))
 

@@ -161,7 +161,7 @@ def test_the_least_that_does_not_fit_goes_red():
         ),
         (
             asc.SupportError,
-            "nd2nz: product must be one that has this instruction",
+            "Pipeline, stages[0] (nd2nz, GM->A1): product must be one that has th",
             [(ND2NZ, "GM->A1")],
             {"product": "atlas_training"},
         ),
@@ -173,7 +173,9 @@ def test_what_makes_no_road_is_refused(kind, text, stages, options):
 
 
 def test_a_source_of_another_size_is_refused():
-    text = "chain: src must hold 1920 (elements) in its last axis, got 7"
+    text = (
+        "Pipeline, stages[0] (nd2nz, GM -> L1): src must hold 1920 (elements) in its "
+    )
+    text += "last axis, got 7"
     check_refused(asc.BoundsError, text, road(), jnp.zeros(7, "float16"))
-    text = "nd2nz: src must hold 1920 (elements) in its last axis, got 7"
     check_refused(asc.BoundsError, text, road().trace, jnp.zeros(7, "float16"))

@@ -15,6 +15,7 @@ from ascjax._lowering import lower_map, lower_nest
 from ascjax._overlap import Unproved, first_clash
 from ascjax._packed import byte_nest
 from ascjax._primitive import jitted
+from ascjax._stack import stack
 
 LAW = settings(max_examples=50)
 FEW = settings(max_examples=12)  # each of these compiles
@@ -112,7 +113,7 @@ def test_buffers_one_element_short_are_refused(nest):
 @given(nests(), st.integers(1, 4), st.integers(0, 30), st.integers(-10, 30))
 def test_stack_runs_nests_one_after_another(nest, count, src, dst):
     calls = [nest.shift(src * k, dst * k) for k in range(count)]
-    stacked = LoopNest.stack(calls)
+    stacked = stack(calls)
     assert writes(stacked) == [write for call in calls for write in writes(call)]
 
 

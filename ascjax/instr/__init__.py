@@ -3,10 +3,13 @@
 import importlib
 import pkgutil
 
+from ._c_struct import CStruct as CStruct
+from ._fields import constant as constant
 from ._fields import flag as flag
 from ._fields import ignored as ignored
 from ._fields import integer as integer
 from ._fields import integers as integers
+from ._fields import part as part
 from ._params import REGISTRY as REGISTRY
 from ._params import Params as Params
 from ._params import Site as Site

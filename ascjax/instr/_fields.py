@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from .._errors import ParamError
+from .._fill import Constant
 
 
 def integer(low: int, high: int, unit: str, *, default: int = 0, zero_if: str = ""):
@@ -40,6 +41,18 @@ def flag(*, default: bool = False):
 def word(*words: str):
     """A field that holds one of `words`, the first by default."""
     return dataclasses.field(default=words[0], metadata={"words": words})
+
+
+def constant():
+    """A field that holds what padding is filled with, kept as bits; 0 by default."""
+    return dataclasses.field(default=Constant.of(0), metadata={"constant": True})
+
+
+def part(kind: type, *, default: Any = dataclasses.MISSING, kw_only: bool = False):
+    """A field that holds a struct of its own, which C passes as one more argument;
+    a `default` of None lets it be left out."""
+    meta = {"part": kind, "optional": default is None}
+    return dataclasses.field(default=default, metadata=meta, kw_only=kw_only)
 
 
 def ignored():
@@ -113,6 +126,18 @@ def as_word(
         return value
     rule = f"be one of {', '.join(words)}"
     raise ParamError(who, field, rule, repr(value), "Use one of these names.", source)
+
+
+def as_part(
+    who: str, field: str, value: Any, meta: Mapping[str, Any], source: str
+) -> Any:
+    """`value` where it is the struct that the field of `meta` holds, or an error."""
+    kind, optional = meta["part"], meta["optional"]
+    if isinstance(value, kind) or (optional and value is None):
+        return value
+    rule = f"be made with {kind.__name__}(...)" + ", or None" * optional
+    fix = f"Write {field}={kind.__name__}(...)."
+    raise ParamError(who, field, rule, repr(value), fix, source)
 
 
 def as_flag(who: str, field: str, value: Any, source: str) -> bool:

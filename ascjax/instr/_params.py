@@ -11,8 +11,9 @@ from .._overlap import Unproved, first_clash
 from .._products import PRODUCTS, resolve_path
 from .._products import product as _product
 from .._runs import Stated
+from ._c_struct import CField as CField
 from ._convert import Conversion
-from ._struct import CField as CField
+from ._leads import overlapping
 from ._struct import Site as Site
 from ._struct import Struct
 
@@ -71,6 +72,10 @@ class Params(Struct):
         """The padding value as a bit pattern of `type`."""
         return 0
 
+    def note(self) -> str:
+        """What the fields mean together, for errors; "" where each says it itself."""
+        return ""
+
     def check_overlap(self, site: Site, nest: Stated) -> None:
         """Raise OverlapError where `nest` writes an element twice, or may do so."""
         try:
@@ -81,15 +86,14 @@ class Params(Struct):
             if clash is None:
                 return
             got = f"a second write to destination element {clash}"
-        raise OverlapError(
-            self.instruction,
-            "dst",
-            "be written at most once an element by one instruction",
-            got,
+        rule = "be written at most once an element by one instruction"
+        fix = (
             "Widen the destination strides or gaps, or pass overlap='last' to let the "
-            "later write win.",
-            self.source,
         )
+        fix += "later write win."
+        if lead := overlapping(self, site, nest):
+            fix = f"{lead}. {fix}"
+        raise OverlapError(self.instruction, "dst", rule, got, fix, self.source)
 
     # --- what follows from the tables
 

@@ -1,16 +1,15 @@
-"""Structs of an instruction's fields: their checks, C names and support tables."""
+"""Structs of an instruction's fields: what products support of it, and its rules."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
-from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+from typing import Any, ClassVar
 
 from .._dtypes import TYPES, AscendType, ascend_type
-from .._errors import AscendError, ParamError, SupportError
+from .._errors import ParamError, SupportError
 from .._products import PRODUCTS, Product
-from ._fields import as_flag, as_word, c_name, in_range, int_list, static_int
+from ._c_struct import CStruct
 
 Support = Mapping[str, Mapping[str, str]]
 
@@ -25,99 +24,14 @@ class Site:
     type: AscendType
 
 
-@dataclasses.dataclass(frozen=True)
-class CField:
-    """A field by its C name, as case files and command lines give it.
+class Struct(CStruct, base=True):
+    """Base of the structs that an instruction takes. `Params` says what the attributes
+    mean."""
 
-    Attributes:
-      kind: "integer", "flag", "word", "list" (of integers) or "number".
-      low, high: the range of the integers; None where it has none.
-      default: what an absent field means; None where it means nothing.
-      unit: what it counts, where the class's own field does not say.
-    """
-
-    kind: str
-    low: int | None = None
-    high: int | None = None
-    default: Any = None
-    unit: str = dataclasses.field(default="", repr=False)
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
-class Struct:
-    """Base of the structs of fields, each named and ordered as its C struct: a frozen
-    dataclass that checks what it is given. `Params` says what the attributes mean."""
-
-    instruction: ClassVar[str]
     op: ClassVar[str]
-    source: ClassVar[str]
     support: ClassVar[Support]
     widths: ClassVar[tuple[int, ...]] = ()
     pairs: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        dataclasses.dataclass(frozen=True, repr=False)(cls)
-
-    def __new__(cls, *args: Any, **kwargs: Any):
-        names = [f.name for f in dataclasses.fields(cls)]  # pyright: ignore[reportArgumentType]
-        for given in kwargs:
-            if given not in names:
-                meant = [name for name in names if c_name(name) == given]
-                meant += difflib.get_close_matches(given, names)
-                fix = f"Write {meant[0]}." if meant else "Use one of these names."
-                rule = f"be among {', '.join(names)}"
-                raise ParamError(
-                    cls.instruction, "fields", rule, given, fix, cls.source
-                )
-        return super().__new__(cls)
-
-    def __post_init__(self):
-        for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
-            value = getattr(self, field.name)
-            object.__setattr__(self, field.name, self._checked(field, value))
-
-    def __repr__(self) -> str:
-        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
-        given = [f for f in fields if getattr(self, f.name) != f.default]
-        said = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in given)
-        return f"{type(self).__name__}({said})"
-
-    def refuse(
-        self,
-        field: str,
-        rule: str,
-        fix: str,
-        *,
-        got: Any = None,
-        source: str | None = None,
-        error: type[AscendError] = ParamError,
-    ) -> NoReturn:
-        """Raise `error` in this instruction's name; `got` None is the field's value."""
-        got = getattr(self, field) if got is None else got
-        source = source or self.source
-        raise error(self.instruction, field, rule, got, fix, source)
-
-    def _checked(self, field: dataclasses.Field, value: Any) -> Any:
-        meta = field.metadata
-        who, source = self.instruction, self.source
-        if meta.get("ignored"):
-            return static_int(who, field.name, value, "be an integer", source)
-        if meta.get("flag"):
-            return as_flag(who, field.name, value, source)
-        if "words" in meta:
-            return as_word(who, field.name, value, meta["words"], source)
-        if "length" in meta:
-            return int_list(who, field.name, value, meta, source)
-        if "range" not in meta:
-            return value
-        low, high = meta["range"]
-        count = getattr(self, meta["zero_if"]) if meta["zero_if"] else None
-        rule = f"be in [{low}, {high}] ({meta['unit']})"
-        number = static_int(who, field.name, value, rule, source)
-        if count is not None and count <= 1 and number == 0:
-            return 0
-        return in_range(who, field.name, number, low, high, meta["unit"], source)
 
     def rules(self, site: Site) -> None:
         """Raise where these params break a restriction beyond the ranges at `site`."""
@@ -175,52 +89,6 @@ class Struct:
             rule = f"be one that {where} moves ({', '.join(dict.fromkeys(types))})"
             fix = "Choose another type, path or product."
             raise SupportError(who, "dtype", rule, site.type, fix, self.source)
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Params from the C struct's names, as case files have them.
-
-        Raises:
-          ParamError: for a name that the struct does not have, or a value out of range.
-        """
-        named = {c_name(f.name): f.name for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
-        unknown = [name for name in fields if name not in named]
-        if unknown:
-            raise ParamError(
-                cls.instruction,
-                "fields",
-                f"be among {', '.join(named)}",
-                unknown[0],
-                "Use the C struct's names.",
-                cls.source,
-            )
-        return cls(**{named[name]: value for name, value in fields.items()})
-
-    @classmethod
-    def c_fields(cls) -> dict[str, CField]:
-        """The fields that `from_fields` takes; "a.b" is the member b of an object a.
-
-        >>> import ascjax as asc
-        >>> asc.LoadData2DParams.c_fields()["repeatTimes"]
-        CField(kind='integer', low=0, high=255, default=0)
-        """
-        found = {}
-        for field in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
-            default = None if field.default is dataclasses.MISSING else field.default
-            kind = "list" if isinstance(default, tuple) else "integer"
-            low, high = field.metadata.get("range", (None, None))
-            if field.metadata.get("flag"):
-                kind, low, high = "flag", 0, 1
-            if "words" in field.metadata:
-                kind = "word"
-            found[c_name(field.name)] = CField(kind, low, high, default)
-        return found
-
-    def to_fields(self) -> dict[str, Any]:
-        """The fields by the C struct's names; `from_fields` takes them back."""
-        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
-        held = {c_name(f.name): getattr(self, f.name) for f in fields}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in held.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the instruction's name and the fields by their C names."""

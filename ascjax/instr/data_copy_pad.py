@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
-from jax.errors import JAXTypeError
-
 from .._dtypes import TYPES, AscendType
-from .._errors import ParamError
-from .._fill import Constant, fill_bits
+from .._fill import fill_bits
 from .._nest import Loop, LoopNest
-from ._fields import as_flag, c_name, ignored, in_range, integer
-from ._params import CField, Params, Site
+from ._c_struct import CStruct
+from ._fields import constant, flag, ignored, integer, part
+from ._params import Params, Site
 from .data_copy import PRODUCTS_WITH_COPIES
 
 _WHO, _SOURCE = "data_copy_pad", "instructions.md, section 9"
 _TYPES = " ".join(name for name, t in TYPES.items() if t.bits >= 8)
 _PATHS = "GM->VECIN VECOUT->GM"
 _PADS = ("left_padding", "right_padding")
-_BLOCK = 32  # bytes
 
 
-@dataclasses.dataclass(frozen=True)
-class DataCopyPadExtParams:
+class DataCopyPadExtParams(CStruct):
     """`DataCopyPadExtParams<T>`: what surrounds each run in UB.
 
     Args:
@@ -41,26 +35,14 @@ class DataCopyPadExtParams:
     3
     """
 
-    is_pad: bool = False
-    left_padding: int = 0
-    right_padding: int = 0
-    padding_value: Any = 0
+    instruction = _WHO
+    source = _SOURCE
+    within = "pad_params"
 
-    def __post_init__(self):
-        flag = as_flag(_WHO, "is_pad", self.is_pad, _SOURCE)
-        object.__setattr__(self, "is_pad", flag)
-        for name in _PADS:
-            value = in_range(
-                _WHO, name, getattr(self, name), 0, _BLOCK, "elements", _SOURCE
-            )
-            object.__setattr__(self, name, value)
-        try:
-            constant = Constant.of(self.padding_value)
-        except (TypeError, JAXTypeError) as error:
-            rule, got = "be a number, known while tracing", repr(self.padding_value)
-            fix = "Pass a Python number or a NumPy scalar."
-            raise ParamError(_WHO, "padding_value", rule, got, fix, _SOURCE) from error
-        object.__setattr__(self, "padding_value", constant)
+    is_pad: bool = flag()
+    left_padding: int = integer(0, 32, "elements, at most 32 bytes")
+    right_padding: int = integer(0, 32, "elements, at most 32 bytes")
+    padding_value: Any = constant()
 
 
 class DataCopyExtParams(Params):
@@ -113,21 +95,15 @@ class DataCopyExtParams(Params):
         0, 2**32 - 1, "bytes in GM, blocks of 32 bytes in UB, end to start"
     )
     rsv: int = ignored()
-    pad_params: DataCopyPadExtParams | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        if not isinstance(self.pad_params, DataCopyPadExtParams | None):
-            fix = "Make one with asc.DataCopyPadExtParams(...)."
-            rule = "be a DataCopyPadExtParams, or None from UB to GM"
-            self.refuse("pad_params", rule, fix, got=repr(self.pad_params))
+    pad_params: DataCopyPadExtParams | None = part(DataCopyPadExtParams, default=None)
 
     def rules(self, site: Site) -> None:
         size, pad = site.type.bits // 8, self.pad_params
         for name in ("block_len", "src_stride" if pad else "dst_stride"):
             if getattr(self, name) % size:
                 rule = f"be a multiple of {size} (bytes), the size of {site.type}"
-                self.refuse(name, rule, "Move whole elements, or a narrower type.")
+                fix = f"Move whole elements, or a narrower type. {self.note()}"
+                self.refuse(name, rule, fix)
         if site.path and site.path.startswith("GM") != (pad is not None):
             if pad is None:
                 rule, fix = "be given from GM to UB", "Make the params with pad_params."
@@ -137,11 +113,15 @@ class DataCopyExtParams(Params):
         if pad is None:
             return
         for name in _PADS:
-            value = getattr(pad, name)
-            if value > site.type.c0:
+            if getattr(pad, name) > site.type.c0:
                 rule = f"be at most {site.type.c0} (elements of {site.type}), 32 bytes"
-                self.refuse(name, rule, "Pad less.", got=value)
+                pad.refuse(name, rule, "Pad less.")
         self.fill_bits(site.type)
+
+    def note(self) -> str:
+        if self.pad_params is None:
+            return "Without pad_params the runs go from UB to GM."
+        return "With pad_params the runs go from GM to UB."
 
     def nest(self, site: Site) -> LoopNest:
         size, c0, pad = site.type.bits // 8, site.type.c0, self.pad_params
@@ -179,45 +159,6 @@ class DataCopyExtParams(Params):
         pad = self.pad_params
         if pad is None or not pad.is_pad:
             return 0
-        return fill_bits(pad.padding_value, type, _WHO, _SOURCE, "padding_value")
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> Params:
-        """From the C names; the padding, if any, as an object `padParams`."""
-        given = dict(fields)
-        nested = given.pop("padParams", None)
-        if nested is not None:
-            named = {c_name(f.name): f.name for f in _pad_fields()}
-            if not isinstance(nested, Mapping) or nested.keys() - named.keys():
-                rule = f"be an object of {', '.join(named)}"
-                fix = "Use the C struct's names."
-                raise ParamError(_WHO, "pad_params", rule, repr(nested), fix, _SOURCE)
-            held = {named[name]: value for name, value in nested.items()}
-            given["padParams"] = DataCopyPadExtParams(**held)
-        return super().from_fields(given)
-
-    @classmethod
-    def c_fields(cls) -> dict[str, CField]:
-        own = super().c_fields()
-        own.pop("padParams")
-        pads = CField("integer", 0, _BLOCK)
-        return {
-            **own,
-            "padParams.isPad": CField("flag", 0, 1),
-            "padParams.leftPadding": pads,
-            "padParams.rightPadding": pads,
-            "padParams.paddingValue": CField("number"),
-        }
-
-    def to_fields(self) -> dict[str, Any]:
-        fields, pad = super().to_fields(), self.pad_params
-        del fields["padParams"]
-        if pad is not None:
-            held = {c_name(f.name): getattr(pad, f.name) for f in _pad_fields()}
-            held["paddingValue"] = pad.padding_value.to_json()
-            fields["padParams"] = held
-        return fields
-
-
-def _pad_fields() -> tuple[dataclasses.Field, ...]:
-    return dataclasses.fields(DataCopyPadExtParams)
+        return fill_bits(
+            pad.padding_value, type, _WHO, _SOURCE, pad.named("padding_value")
+        )

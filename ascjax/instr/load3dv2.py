@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .._dtypes import AscendType
-from .._errors import BoundsError, ParamError, SupportError
-from .._fill import constant_of, fill_bits
+from .._errors import BoundsError, SupportError
+from .._fill import fill_bits
 from .._nest import LoopNest
 from .._products import ATLAS_350
 from .._runs import Runs, Stated
-from ._fields import c_name, flag, ignored, in_range, integer, integers
+from ._c_struct import CStruct
+from ._fields import constant, flag, ignored, integer, integers, part
 from ._im2col import Matrix, Place, formula, kernel
-from ._params import CField, Params, Site
+from ._params import Params, Site
 
 _WHO = "load3dv2"
 _SOURCE = "Load3DV2, instructions.md section 7"
 _WIDE = "half bfloat16_t int32_t uint32_t float"
 _INTS = "int4b_t int8_t uint8_t"
 _BOTH = {"A1->A2": f"{_INTS} {_WIDE}", "B1->B2": _WIDE}
-_REPEAT = {
-    "repeat_stride": (65535, "fractals"),
-    "repeat_time": (255, "repeats"),
-    "repeat_mode": (1, "a mode"),
-    "dst_stride": (65535, "fractals of 512 bytes, start to start"),
-}
 
 
-@dataclasses.dataclass(frozen=True)
-class LoadDataRepeatParam:
+class LoadDataRepeatParam(CStruct):
     """`LoadDataRepeatParam`: the repeat register that Load3DV2 runs under.
 
     Args:
@@ -52,16 +44,14 @@ class LoadDataRepeatParam:
     1
     """
 
-    repeat_stride: int = 0
-    repeat_time: int = 1
-    repeat_mode: int = 0
-    dst_stride: int = 0
+    instruction = _WHO
+    source = _SOURCE
+    within = "repeat"
 
-    def __post_init__(self):
-        for name, (high, unit) in _REPEAT.items():
-            value = getattr(self, name)
-            value = in_range(_WHO, f"repeat.{name}", value, 0, high, unit, _SOURCE)
-            object.__setattr__(self, name, value)
+    repeat_stride: int = integer(0, 65535, "fractals")
+    repeat_time: int = integer(0, 255, "repeats", default=1)
+    repeat_mode: int = integer(0, 1, "a mode")
+    dst_stride: int = integer(0, 65535, "fractals of 512 bytes, start to start")
 
 
 class LoadData3DParamsV2(Params):
@@ -148,19 +138,13 @@ class LoadData3DParamsV2(Params):
     dilation_filter_h: int = integer(0, 255, "rows of the map", default=1)
     en_transpose: bool = flag()
     en_small_k: int = ignored()
-    pad_value: Any = 0
+    pad_value: Any = constant()
     filter_size_w: bool = flag()
     filter_size_h: bool = flag()
     f_matrix_ctrl: int = ignored()
-    repeat: LoadDataRepeatParam | None = dataclasses.field(default=None, kw_only=True)
-
-    def __post_init__(self):
-        super().__post_init__()
-        constant = constant_of(self.pad_value, _WHO, "pad_value", self.source)
-        object.__setattr__(self, "pad_value", constant)
-        if not isinstance(self.repeat, LoadDataRepeatParam | None):
-            fix = "Make one with asc.LoadDataRepeatParam(...)."
-            self.refuse("repeat", "be a LoadDataRepeatParam", fix)
+    repeat: LoadDataRepeatParam | None = part(
+        LoadDataRepeatParam, default=None, kw_only=True
+    )
 
     def fill_bits(self, type: AscendType) -> int:
         return fill_bits(self.pad_value, type, _WHO, self.source, "pad_value")
@@ -269,39 +253,6 @@ class LoadData3DParamsV2(Params):
             formula=formula(self, matrix, place, length),
         )
         return runs.as_nest() or runs
-
-    # --- the repeat register, which case files hold beside the fields
-
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any]) -> LoadData3DParamsV2:
-        """From the C names; the repeat register nested as `repeat`."""
-        repeat = fields.get("repeat")
-        if not isinstance(repeat, Mapping):
-            return super().from_fields(fields)  # pyright: ignore[reportReturnType]
-        known = {c_name(name): name for name in _REPEAT}
-        unknown = sorted(repeat.keys() - known.keys())
-        if unknown:
-            rule, fix = f"be among {', '.join(known)}", "Use the C struct's names."
-            raise ParamError(_WHO, "repeat", rule, unknown[0], fix, cls.source)
-        made = LoadDataRepeatParam(**{known[k]: v for k, v in repeat.items()})
-        return super().from_fields({**fields, "repeat": made})  # pyright: ignore
-
-    @classmethod
-    def c_fields(cls) -> dict[str, CField]:
-        found = super().c_fields()
-        del found["repeat"]
-        members = {
-            f"repeat.{c_name(name)}": CField("integer", 0, high, unit=unit)
-            for name, (high, unit) in _REPEAT.items()
-        }
-        return {**found, "padValue": CField("number", default=0), **members}
-
-    def to_fields(self) -> dict[str, Any]:
-        held = {**super().to_fields(), "padValue": self.pad_value.to_json()}
-        repeat = held.pop("repeat")
-        if repeat is None:
-            return held
-        return {**held, "repeat": {c_name(k): getattr(repeat, k) for k in _REPEAT}}
 
 
 def _check_place(params: Params, site: Site) -> None:

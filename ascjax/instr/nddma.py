@@ -6,129 +6,23 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from jax.core import Tracer
-
 from .._dtypes import AscendType
 from .._errors import OverlapError, ParamError
-from .._fill import constant_of, fill_bits
+from .._fill import fill_bits
 from .._nest import Loop, LoopNest
 from .._runs import Stated
-from ._fields import as_flag, c_name, in_range, static_int
-from ._params import CField, Params, Site
+from ._c_struct import CField
+from ._fields import c_name, constant, part
+from ._nddma_structs import UNSET_PAD as UNSET_PAD
+from ._nddma_structs import NdDmaConfig as NdDmaConfig
+from ._nddma_structs import NdDmaLoopInfo as NdDmaLoopInfo
+from ._params import Params, Site
 
 _ALL = (
     "bool int8_t uint8_t int16_t uint16_t half bfloat16_t int32_t uint32_t float "
     "complex32 int64_t uint64_t double complex64"
 )
 _WHO = "nddma"
-LISTS = {
-    "loop_src_stride": (2**40 - 1, "elements"),
-    "loop_dst_stride": (2**20 - 1, "elements"),
-    "loop_size": (2**20 - 1, "elements"),
-    "loop_lp_size": (255, "padding elements on the left"),
-    "loop_rp_size": (255, "padding elements on the right"),
-}
-UNSET_PAD = 0xFFFF
-
-
-@dataclasses.dataclass(frozen=True)
-class NdDmaLoopInfo:
-    """`NdDmaLoopInfo<dim>`: one value a dimension in each list, the innermost first.
-
-    Args:
-      loop_src_stride: elements from one source element to the next, [0, 2^40).
-      loop_dst_stride: elements from one destination element to the next, [0, 2^20).
-      loop_size: elements, padding not counted, [0, 2^20); a 0 makes a NOP.
-      loop_lp_size: padding elements before them, [0, 255]; None is 0 everywhere.
-      loop_rp_size: padding elements after them, [0, 255]; None is 0 everywhere.
-    Raises:
-      ParamError: lists of different lengths, not 1 to 5 dimensions, or out of range.
-    Source: NDDMA, Table 5; instructions.md, section 5.
-
-    >>> import ascjax as asc
-    >>> asc.NdDmaLoopInfo((1, 8), (1, 16), (8, 2), (3, 1), (5, 1)).dim
-    2
-    """
-
-    loop_src_stride: tuple[int, ...]
-    loop_dst_stride: tuple[int, ...]
-    loop_size: tuple[int, ...]
-    loop_lp_size: tuple[int, ...] | None = None
-    loop_rp_size: tuple[int, ...] | None = None
-
-    def __post_init__(self):
-        source = "NDDMA, Table 5"
-        length = None
-        for name, (high, unit) in LISTS.items():
-            value: Any = getattr(self, name)
-            if value is None and name in ("loop_lp_size", "loop_rp_size"):
-                value = (0,) * (length or 0)
-            try:
-                items = (value,) if isinstance(value, Tracer) else tuple(value)  # pyright: ignore
-            except TypeError:
-                rule = f"be a list of integers in [0, {high}] ({unit})"
-                fix = "Give one value a dimension, the innermost first."
-                raise ParamError(_WHO, name, rule, repr(value), fix, source) from None
-            length = len(items) if length is None else length
-            items_differ = len(items) != length
-            if not 1 <= len(items) <= 5 or items_differ:
-                raise ParamError(
-                    _WHO,
-                    name,
-                    "have one value a dimension, 1 to 5 in every list",
-                    f"{len(items)} values"
-                    + (f" where loop_src_stride has {length}" if items_differ else ""),
-                    "Give all lists one length; split a move of more dimensions.",
-                    source,
-                )
-            checked = tuple(
-                in_range(_WHO, f"{name}[{k}]", item, 0, high, unit, source)
-                for k, item in enumerate(items)
-            )
-            object.__setattr__(self, name, checked)
-
-    @property
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return len(self.loop_size)
-
-
-@dataclasses.dataclass(frozen=True)
-class NdDmaConfig:
-    """`NdDmaConfig`: how padding is filled, and one padding size for all dimensions.
-
-    Args:
-      is_nearest_value_mode: pad with the nearest element instead of the constant.
-      loop_lp_size: left padding in every dimension, [0, 255], or 0xFFFF to leave the
-        dimensions' own.
-      loop_rp_size: the same on the right.
-      asc_optimize: reserved, without effect.
-    Raises:
-      ParamError: a field out of range.
-    Source: NDDMA, Table 3; instructions.md, section 5.
-
-    >>> import ascjax as asc
-    >>> asc.NdDmaConfig(is_nearest_value_mode=True).loop_lp_size == 0xFFFF
-    True
-    """
-
-    is_nearest_value_mode: bool = False
-    loop_lp_size: int = UNSET_PAD
-    loop_rp_size: int = UNSET_PAD
-    asc_optimize: bool = False
-
-    def __post_init__(self):
-        source = "NDDMA, Table 3"
-        for name in ("is_nearest_value_mode", "asc_optimize"):
-            value = as_flag(_WHO, name, getattr(self, name), source)
-            object.__setattr__(self, name, value)
-        for name in ("loop_lp_size", "loop_rp_size"):
-            rule = "be in [0, 255] (padding elements) or 0xFFFF"
-            value = static_int(_WHO, name, getattr(self, name), rule, source)
-            if value != UNSET_PAD:
-                unit = "padding elements, or 0xFFFF to leave it unset"
-                value = in_range(_WHO, name, value, 0, 255, unit, source)
-            object.__setattr__(self, name, value)
 
 
 class NdDmaParams(Params):
@@ -162,19 +56,9 @@ class NdDmaParams(Params):
     source = "NDDMA, Table 4"
     support = {"atlas_350": {"GM->VECIN": _ALL}}
 
-    loop_info: NdDmaLoopInfo
-    constant_value: Any = 0
-    config: NdDmaConfig = NdDmaConfig()
-
-    def __post_init__(self):
-        for name, kind in (("loop_info", NdDmaLoopInfo), ("config", NdDmaConfig)):
-            if not isinstance(getattr(self, name), kind):
-                fix = f"Make one with asc.{kind.__name__}(...)."
-                got = repr(getattr(self, name))
-                self.refuse(name, f"be an {kind.__name__}", fix, got=got)
-        given, field = self.constant_value, "constant_value"
-        constant = constant_of(given, _WHO, field, self.source)
-        object.__setattr__(self, field, constant)
+    loop_info: NdDmaLoopInfo = part(NdDmaLoopInfo)
+    constant_value: Any = constant()
+    config: NdDmaConfig = part(NdDmaConfig, default=NdDmaConfig())
 
     def padding(self) -> list[tuple[int, int]]:
         """Left and right padding of every dimension, the config's where it is set."""
@@ -266,7 +150,7 @@ class NdDmaParams(Params):
             rule, fix = "be the config's fields by their C names", "Pass an object."
             raise ParamError(_WHO, "config", rule, repr(nested), fix, "NDDMA, Table 3")
         config = dict(nested)
-        info_names = {c_name(name): name for name in LISTS}
+        info_names = {c_name(f.name): f.name for f in _LISTS}
         config_names = {c_name(f.name): f.name for f in dataclasses.fields(NdDmaConfig)}
         for name in ("isNearestValueMode", "ascOptimize"):
             if name in given:
@@ -281,36 +165,49 @@ class NdDmaParams(Params):
             rule = f"be among {names}, the first three always there"
             fix = "Use the C structs' names."
             raise ParamError(_WHO, "fields", rule, got, fix, cls.source)
-        constant = given.pop("constantValue", 0)
+        filler = given.pop("constantValue", 0)
         return cls(
             NdDmaLoopInfo(**{info_names[k]: v for k, v in given.items()}),
-            constant,
+            filler,
             NdDmaConfig(**{config_names[k]: v for k, v in config.items()}),
         )
 
     @classmethod
     def c_fields(cls) -> dict[str, CField]:
-        lists = {c_name(k): CField("list", 0, high) for k, (high, _) in LISTS.items()}
-        unpadded = dict.fromkeys(
-            ("loopLpSize", "loopRpSize"), CField("list", 0, 255, (0,))
-        )
+        lists = {c_name(f.name): _c_field(f) for f in _LISTS}
         flags = ("isNearestValueMode", "ascOptimize")
-        pads = ("config.loopLpSize", "config.loopRpSize")
+        left, right = (
+            CField(
+                "integer", 0, 255, unit=f"{field.metadata['unit']} of every dimension"
+            )
+            for field in _LISTS[-2:]
+        )
         return {
             **lists,
-            **unpadded,
             "constantValue": CField("number", default=0),
             **dict.fromkeys(flags, CField("flag", 0, 1, False)),
-            **dict.fromkeys(pads, CField("integer", 0, 255)),
+            "config.loopLpSize": left,
+            "config.loopRpSize": right,
         }
 
     def to_fields(self) -> dict[str, Any]:
         info, config = self.loop_info, self.config
         return {
-            **{c_name(name): list(getattr(info, name)) for name in LISTS},
+            **{c_name(f.name): list(getattr(info, f.name)) for f in _LISTS},
             "constantValue": self.constant_value.to_json(),
             "config": {c_name(k): v for k, v in dataclasses.asdict(config).items()},
         }
+
+
+_LISTS = dataclasses.fields(NdDmaLoopInfo)
+
+
+def _c_field(field: dataclasses.Field) -> CField:
+    """A list of the loops, by its C name."""
+    default = (0,) if field.default is None else None  # of the padding
+    unit = f"{field.metadata['unit']}, one a dimension"
+    low, high = field.metadata["range"]
+    return CField("list", low, high, default, unit)
 
 
 def nddma_dci() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._chain import Chain, chain
 from .._dtypes import AscendType, ascend_type
-from .._errors import BoundsError, ParamError
+from .._errors import AscendError, BoundsError, ParamError
 from .._index_map import KEEP
 from .._move import Call, Move, Overlap
 from .._operands import SOURCE
@@ -22,6 +22,7 @@ from .._run import run_move
 from .._sequence import calls_of
 from ..instr import Params
 from ..instr._fields import static_int
+from ..instr._struct import Struct
 
 _UNBOUNDED = 2**62  # a source that no read leaves, to ask how far a move reads
 
@@ -111,20 +112,18 @@ class Pipeline(eqx.Module):
             raise ParamError("Pipeline", "stages", "hold a stage", "none", fix, SOURCE)
         options: dict[str, Any] = {"product": where, "dtype": type, "overlap": overlap}
         loose = [
-            Move.sequence(calls, src_size=_UNBOUNDED, path=path, **options)
-            for calls, path in listed
+            _move(k, *stage, src_size=_UNBOUNDED, **options)
+            for k, stage in enumerate(listed)
         ]
         self.buffers = _buffers(loose)
         needs = _needs(loose, type)
         self.sizes = _sizes(sizes, needs, self.buffers, where, type)
         moves = []
-        for k, (calls, path) in enumerate(listed):
+        for k, stage in enumerate(listed):
             each = loose[k].type.bits // type.bits
             src, dst = (-(-size // each) for size in self.sizes[k : k + 2])
-            moves.append(
-                Move.sequence(calls, src_size=src, dst_size=dst, path=path, **options)
-            )
-        self.moves, self.joined = tuple(moves), chain(moves)
+            moves.append(_move(k, *stage, src_size=src, dst_size=dst, **options))
+        self.moves, self.joined = tuple(moves), _joined(moves)
         self.product, self.dtype = where, type
 
     def __call__(
@@ -142,18 +141,30 @@ class Pipeline(eqx.Module):
         one by one, with the same result. `key` is ignored: `eqx.nn.Sequential` passes
         one.
         """
-        if fused:
-            return self.joined(src, dst)
-        for move in self.moves[:-1]:
-            src = run_move(move, src)
-        return run_move(self.moves[-1], src, dst)
+        try:
+            if fused:
+                return self.joined(src, dst)
+            for move in self.moves[:-1]:
+                src = run_move(move, src)
+            return run_move(self.moves[-1], src, dst)
+        except AscendError as error:
+            raise self._named(error) from None
+
+    def _named(self, error: AscendError) -> AscendError:
+        """The error of an operand, in the name of the stage that takes it."""
+        k = len(self.moves) - 1 if error.field == "dst" else 0
+        what = self.moves[k].calls[0].params.instruction
+        return _of_stage(error, k, what, " -> ".join(self.buffers[k : k + 2]))
 
     def trace(self, src: Any) -> tuple[Held, ...]:
         """Every buffer along the way, `src` first, each after the stage that wrote it.
 
         Shapes: `src` (..., sizes[0]).
         """
-        first = run_move(self.moves[0], src)  # refuses what is no source
+        try:
+            first = run_move(self.moves[0], src)
+        except AscendError as error:
+            raise self._named(error) from None
         held = [Held(self.buffers[0], src, np.ones(self.sizes[0], bool))]
         for k, move in enumerate(self.moves):
             values = first if k == 0 else run_move(move, held[-1].values)
@@ -201,8 +212,29 @@ def _stage(k: int, stage: Any) -> tuple[tuple[Call, ...], str]:
         rule, fix = "be (calls, path)", 'Such as (params, "GM->A1").'
         raise ParamError("Pipeline", f"stages[{k}]", rule, repr(stage), fix, SOURCE)
     calls, path = stage
-    alone = isinstance(calls, Params | Call | tuple)
+    alone = isinstance(calls, Struct | Call | tuple)
     return calls_of([calls] if alone else calls, "Pipeline"), path
+
+
+def _move(k: int, calls: tuple[Call, ...], path: str, **options: Any) -> Move:
+    """The move of stage `k`, whose errors say so."""
+    try:
+        return Move.sequence(calls, path=path, **options)
+    except AscendError as error:
+        raise _of_stage(error, k, error.who, path) from None
+
+
+def _of_stage(error: AscendError, k: int, what: str, where: str) -> AscendError:
+    return error.changed(who=f"Pipeline, stages[{k}] ({what}, {where})")
+
+
+def _joined(moves: list[Move]) -> Chain:
+    """The moves as one; `chain` calls stages moves."""
+    try:
+        return chain(moves)
+    except AscendError as error:
+        field = error.field.replace("moves", "stages")
+        raise error.changed(who="Pipeline", field=field) from None
 
 
 def _buffers(moves: list[Move]) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from .._errors import BoundsError
 from .._move import Move
 from .._nest import FILL, KEEP
 from .._products import PRODUCTS
+from .._products import product as product_of
 from .._runs import Runs, Stated
 from ..instr import REGISTRY, Params
-from ..verify._names import COMPUTES, resolve, runnable
+from ..verify._names import COMPUTES, chosen, resolve, runnable
 from ..verify._result import place
 from ..verify._why import Origin, origin
 from ._help import fields as field_table
@@ -29,38 +30,59 @@ _UNBOUNDED = 2**100  # beyond all that a field can ask for
 # --- list
 
 
-def list_command(console: Console) -> None:
-    """Print the instructions, what each product has of them, products and types."""
+def list_command(
+    console: Console, instructions: Sequence[str] = (), product: str | None = None
+) -> None:
+    """Print the instructions, what each product has of them, products and types.
+
+    Args:
+      instructions: names of those to print; none prints all.
+      product: the one product to print; None prints all.
+    Raises:
+      SupportError: for a name that nothing has.
+    """
+    every = {**REGISTRY, **COMPUTES}
+    products = PRODUCTS.values() if product is None else [product_of(product)]
+    rows = [
+        (name, p.key, paths, types)
+        for name in (chosen(instructions) or every)
+        for p in products
+        for paths, types in _grouped(every[name].paths(p))
+    ]
+    names = dict.fromkeys(name for name, *_ in rows)
+    moved = {name for *_, types in rows for name in types}
     table = plain_table("instruction", "function", "params", "described in")
-    known = {**REGISTRY, **COMPUTES}
-    for name, params in known.items():
-        table.add_row(name, params.op, params.__name__, params.source)
+    for name in names:
+        table.add_row(name, every[name].op, every[name].__name__, every[name].source)
     _print(console, table, "")
     table = plain_table("instruction", "product", "path", "types")
-    for name, params in known.items():
-        for product in PRODUCTS.values():
-            for paths, types in _grouped(params.paths(product)):
-                table.add_row(name, product.key, paths, types)
+    for name in names:
+        for found, key, paths, types in rows:
+            if found == name:
+                table.add_row(name, key, ", ".join(paths), ", ".join(types))
         table.add_section()
     _print(console, table, "")
     table = plain_table("product", "name", "also", "NPU_ARCH")
-    for p in PRODUCTS.values():
+    for p in products:
         table.add_row(p.key, p.name, ", ".join(p.also), str(p.npu_arch))
     _print(console, table, "")
     table = plain_table("type", "bits", "C0 (elements in 32 bytes)", "JAX type")
     for t in TYPES.values():
         held = t.jax or f"none: raw bits in uint{t.bits}"
-        table.add_row(t.name, str(t.bits), str(t.c0), held)
+        if t.name in moved:
+            table.add_row(t.name, str(t.bits), str(t.c0), held)
     _print(console, table)
 
 
-def _grouped(paths: dict[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """Paths that move the same types, as one row."""
+def _grouped(
+    paths: dict[str, tuple[str, ...]],
+) -> Iterator[tuple[list[str], tuple[str, ...]]]:
+    """Paths that move the same types, together."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for path, types in paths.items():
         rows.setdefault(types, []).append(path)
     for types, same in rows.items():
-        yield ", ".join(same), ", ".join(types)
+        yield same, types
 
 
 # --- show

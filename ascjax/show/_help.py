@@ -9,16 +9,9 @@ from typing import Any
 from rich.table import Table
 
 from ..instr import Params
+from ..instr._c_struct import CField
 from ..instr._fields import c_name
-from ..instr._params import CField
-from ..instr.nddma import LISTS
 from ._words import OPTIONS, dashed, plain_table
-
-_UNITS = {
-    **{c_name(name): f"{unit}, one a dimension" for name, (_, unit) in LISTS.items()},
-    "config.loopLpSize": "padding elements on the left of every dimension",
-    "config.loopRpSize": "padding elements on the right of every dimension",
-}
 
 
 def usage(cls: type[Params] | None) -> Iterator[str | Table]:
@@ -51,11 +44,8 @@ def fields(cls: type[Params]) -> Iterator[str | Table]:
     rows = plain_table("field", "value", "unit", "default")
     for name, field in cls.c_fields().items():
         meta = own.get(name, {})
-        unit = meta.get("unit") or field.unit or _UNITS.get(name, "")
-        if meta.get("ignored"):
-            unit = "ignored"
         default = "-" if field.default is None else _said(field)
-        rows.add_row(dashed(name), _value(field, meta), unit, default)
+        rows.add_row(dashed(name), _value(field, meta), field.unit, default)
     yield rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Any
 
 from .._errors import SupportError
@@ -57,6 +58,16 @@ def resolve(name: str) -> type[Params]:
         raise SupportError("ascjax", "instruction", rule, got, "Name one of these.")
     rule = f"be one that ascjax has ({', '.join(REGISTRY)})"
     raise SupportError("ascjax", "instruction", rule, repr(name), advice(name))
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """The instructions that names stand for, each name for all that have it.
+
+    Raises:
+      SupportError: for a name that no instruction has.
+    """
+    found = (matching(name) or [resolve(name).instruction] for name in names)
+    return [key for keys in found for key in keys]
 
 
 def runnable(instruction: str) -> type[Params]:

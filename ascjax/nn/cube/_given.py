@@ -15,7 +15,7 @@ from ..._products import ATLAS_350, ATLAS_A2, ATLAS_A3, Product
 from ...instr._fields import static_int
 from ...instr.mmad import MmadParams
 from .._pipeline import Held, Pipeline
-from ._roads import Road
+from ._roads import Road, types_of
 
 WHO = "CubeMatmul"
 _PRODUCTS = (ATLAS_A2, ATLAS_A3, ATLAS_350)
@@ -34,7 +34,8 @@ def checked_type(type: AscendType, product: Product) -> AscendType:
     """A type that the product's Mmad multiplies."""
     known = MmadParams.paths(product)["A2->CO1"]
     if type.name not in known:
-        rule = f"be one that Mmad multiplies on {product} ({', '.join(known)})"
+        rule = f"be one that {product} brings to L0 and multiplies "
+        rule += f"({', '.join(types_of(product))})"
         fix = "Convert the operands."
         raise SupportError(WHO, "dtype", rule, type, fix, MmadParams.source)
     return type
@@ -51,14 +52,14 @@ def checked_size(field: str, value: Any) -> int:
 
 
 def checked_tile(tile: Any) -> tuple[int, int, int] | None:
-    """(m, n, k) of a tile; None stays None."""
+    """(bm, bn, bk) of a tile; None stays None."""
     if tile is None:
         return None
     sizes = tuple(tile) if isinstance(tile, tuple | list) else ()
     if len(sizes) != 3:
-        rule, fix = "be (m, n, k) of one tile, in elements", "Or leave it out."
+        rule, fix = "be (bm, bn, bk), one tile in elements", "Or leave it out."
         raise ParamError(WHO, "tile", rule, repr(tile), fix, SOURCE)
-    m, n, k = (checked_size("tile", size) for size in sizes)
+    m, n, k = map(checked_size, ("bm of tile", "bn of tile", "bk of tile"), sizes)
     return m, n, k
 
 

@@ -10,18 +10,15 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from ..._dtypes import AscendType, ascend_type, of_array
-from ..._errors import BoundsError, ParamError
-from ..._mmad import mmad
+from ..._errors import BoundsError
 from ..._operands import SOURCE, as_array
 from ..._products import Product
 from ..._products import product as product_of
-from ..._run import run_move
 from ..._shardings import batched
 from ...instr._fields import as_flag
-from .._pipeline import Held, Pipeline
+from .._pipeline import Pipeline
 from ._given import (
     WHO,
     check_batch,
@@ -31,12 +28,12 @@ from ._given import (
     checked_size,
     checked_tile,
     checked_type,
-    joined,
 )
 from ._job import Job, side_of
 from ._roads import Road, up
 from ._room import Tile, check_l0c
 from ._tiles import spans
+from ._trace import traced
 
 
 class CubeMatmul(eqx.Module):
@@ -54,8 +51,8 @@ class CubeMatmul(eqx.Module):
         int4b_t, int8_t, half, bfloat16_t, float, fp8_e4m3fn_t and fp8_e5m2_t.
       transpose_a: GM holds A as [k, m].
       transpose_b: GM holds B as [n, k].
-      tile: (m, n, k) of one tile; those at the edges are smaller. None is one tile for
-        all of it. Mmad accumulates over the tiles of k in L0C, in order.
+      tile: (bm, bn, bk), m, n, k of one tile; those at the edges are smaller. None is
+        one tile for all of it. Mmad accumulates over the tiles of k in L0C, in order.
       a_road, b_road: calls of your own for one tile: a `Pipeline` or its stages, GM to
         L0A or L0B, on L1 from its start. They must land the matrix as Mmad reads it.
     Shapes: `module(a, b)` takes (..., m, k) and (..., k, n), or as GM holds them, and
@@ -190,19 +187,20 @@ class CubeMatmul(eqx.Module):
         Shapes: `a` (..., m, k) and `b` (..., k, n), or as GM holds them; the result
         (..., m, n). `fused` is one plan for each side from GM to L0; else the calls run
         one step at a time, with the same result. `trace` gives {name: `Held`} for A, B,
-        L1, L0A, L0B, L0C and C, of a product of one tile. `key` is ignored.
+        L1, L0A, L0B, L0C and C; of several tiles {(i, j, p): {name: `Held`}}, tile i
+        along m, j along n, p along k, C after the last p. `key` is ignored.
         """
         a, b = self._operand("a", a), self._operand("b", b)
         check_batch(a, b)
         if trace:
-            return self._trace(a, b)
+            return traced(self.job, a, b)
         whole = jnp.vectorize(self.job.multiply(fused), signature="(r,c),(s,d)->(m,n)")
         return batched(whole, 2)(a, b)
 
     def _operand(self, name: str, value: Any) -> jax.Array:
         """A matrix as GM holds it, 4-bit types packed."""
         array = as_array(WHO, name, value)
-        _, packed = of_array(array.dtype, self.dtype, WHO)
+        _, packed = of_array(array.dtype, self.dtype, WHO, name)
         rows, columns = self._shape(name.upper())
         held = (rows, -(-columns // 2) if packed else columns)
         if array.ndim < 2 or array.shape[-2:] != held:
@@ -217,35 +215,6 @@ class CubeMatmul(eqx.Module):
             nibbles = jnp.pad(array.astype("int8").astype("uint8") & 15, spare)
             return nibbles[..., 0::2] | nibbles[..., 1::2] << 4
         return array
-
-    def _trace(self, a: jax.Array, b: jax.Array) -> dict[str, Held]:
-        """What every buffer of the one tile holds."""
-        job = self.job
-        if job.tile != (job.m, job.n, job.k):
-            rule = "be False for a product of several tiles"
-            fix = f"Trace one tile: make a CubeMatmul of {job.tile}."
-            raise ParamError(WHO, "trace", rule, True, fix, SOURCE)
-        one, two = job.a[0], job.b[0]
-        held: dict[str, Held] = {}
-        for name, side, x in (("A", one, a), ("B", two, b)):
-            for each in side.pipeline.trace(x.reshape(*x.shape[:-2], -1)):
-                key = name if each.buffer == "GM" else each.buffer
-                held[key] = joined(held[key], each) if key in held else each
-        params = job.params(one, two, True)
-        l0c = mmad(
-            held["L0A"].values,
-            held["L0B"].values,
-            params,
-            product=self.product,
-            dtype=self.dtype,
-        )
-        written = np.zeros(l0c.shape[-1], bool)
-        r, c = np.indices((params.m, params.n))
-        written[(c // 16 * up(params.m, 16) + r) * 16 + c % 16] = True
-        held["L0C"] = Held("L0C", l0c, written)
-        stored = run_move(job.fixpipe(one, two), l0c)
-        held["C"] = Held("GM", stored, np.ones(stored.shape[-1], bool))
-        return held
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what the module was made of."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import NoReturn
 
 from ..._dtypes import AscendType
 from ..._errors import AscendError, SupportError
@@ -18,6 +19,7 @@ from ...instr.load2d import LoadData2DParams
 from ...instr.load2dv2 import LoadData2DParamsV2
 from ...instr.load3dv2 import LoadData3DParamsV2
 from ...instr.load_data_with_transpose import LoadData2dTransposeParams
+from ...instr.mmad import MmadParams
 from ...instr.nd2nz import Nd2NzParams
 
 Stages = list[tuple[list[Call], str]]
@@ -108,13 +110,8 @@ def from_byte(stages: Stages, base: int, road: Road) -> Stages:
 
 def _to_l1(road: Road) -> list[Call]:
     """ND2NZ: one call, or one a row where the rows stand too far apart for it."""
-    types = Nd2NzParams.paths(road.product).get(road.paths[0], ())
-    if road.type.name not in types:
-        rule = f"be one that {road.product} brings to L1 as NZ ({', '.join(types)})"
-        fix = "Choose another type or product."
-        raise SupportError(
-            "CubeMatmul", "dtype", rule, road.type, fix, Nd2NzParams.source
-        )
+    if road.type.name not in Nd2NzParams.paths(road.product).get(road.paths[0], ()):
+        _refuse_type(road, "to L1 as NZ", Nd2NzParams.source)
     each = Nd2NzParams.counted(road.type).bits // road.type.bits  # elements in a unit
     rows, columns = road.window
     high = road.padded[road.turned]
@@ -126,6 +123,27 @@ def _to_l1(road: Road) -> list[Call]:
     return [Call(row, r * pitch, r * c0) for r in range(rows)]
 
 
+def types_of(product: Product) -> list[str]:
+    """The types that a product multiplies, and brings to L0 on both sides."""
+    loads = [params.paths(product) for params, _ in _PLAIN]
+    moved = [Nd2NzParams.paths(product).get(f"GM->{side}1", ()) for side in "AB"]
+    for path in ("A1->A2", "B1->B2"):
+        moved.append(sum((paths.get(path, ()) for paths in loads), ()))
+    multiplied = MmadParams.paths(product)["A2->CO1"]
+    return [name for name in multiplied if all(name in types for types in moved)]
+
+
+def _refuse_type(road: Road, where: str, source: str) -> NoReturn:
+    """Raise SupportError for a type that has no way to a place."""
+    rule = f"be one that {road.product} brings to L0 and multiplies "
+    rule += f"({', '.join(types_of(road.product))})"
+    got, fix = (
+        f"{road.type}, which has no move {where}",
+        "Choose another type or product.",
+    )
+    raise SupportError("CubeMatmul", "dtype", rule, got, fix, source)
+
+
 def to_l0(road: Road) -> list[Call]:
     """The first of the loads that the product has for this."""
     path = road.paths[1]
@@ -135,9 +153,7 @@ def to_l0(road: Road) -> list[Call]:
             if made and _allowed(made[0].params, road):
                 return made
     if not road.turned:
-        rule = f"be one that {road.product} loads from L1 to L0{road.side}"
-        fix = "Choose another type or product."
-        raise SupportError("CubeMatmul", "dtype", rule, road.type, fix, _SOURCE)
+        _refuse_type(road, f"from L1 to L0{road.side}", _SOURCE)
     field, stored = {"A": (True, "[m, k]"), "B": (False, "[n, k]")}[road.side]
     rule = f"be {not field} for {road.type} on {road.product}, which has no load to "
     rule += f"L0{road.side} that transposes it"

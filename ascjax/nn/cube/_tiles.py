@@ -28,6 +28,15 @@ def spans(n: int, tile: int) -> tuple[Span, ...]:
     return tuple(span for span in found if span.count)
 
 
+def each(n: int, tile: int) -> list[Span]:
+    """The same tiles, one by one."""
+    return [
+        Span(span.start + t * span.size, 1, span.size)
+        for span in spans(n, tile)
+        for t in range(span.count)
+    ]
+
+
 @functools.lru_cache(maxsize=1024)
 def side_by_side(
     moves: tuple[Move, ...], start: int, count: int, step: int, src_size: int
