@@ -14,7 +14,8 @@ ORDER = """
 _errors _compat _dtypes _products _fill _nest _stack _simplify _runs _overlap instr
 _index_map _window _compose _steps _ends _gather _plan _lowering _call _move
 _shardings _primitive _packed _operands _run _chain _sequence _formats
-_relayout _layout _cube _mmad _ops nn weights oracle verify show cli_weights cli __main__ __init__
+_relayout _layout _cube _mmad _ops nn weights oracle verify show
+cli_weights cli __main__ __init__
 """
 LAYERS = tuple(ORDER.split())
 
