@@ -12,6 +12,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 FLAGS = doctest.ELLIPSIS  # neither whitespace nor the text of errors is let pass
 ROOTS = {"asc": asc, "asc.nn": asc.nn, "asc.oracle": asc.oracle}
 PUBLIC = {

@@ -100,7 +100,12 @@ def test_pack_and_unpack_move_ids_as_the_oracle_says(format, shape, width):
 
 @pytest.mark.parametrize(
     ("shape", "width"),
-    [((17, 33), 8), ((1, 1), 16), ((64, 96), 4), ((2, 17, 1, 3), 16)],
+    [
+        ((17, 33), 8),
+        pytest.param((1, 1), 16, marks=pytest.mark.quick),
+        pytest.param((64, 96), 4, marks=pytest.mark.quick),
+        ((2, 17, 1, 3), 16),
+    ],
 )
 def test_convert_is_pack_after_unpack_whatever_the_padding_held(shape, width):
     formats = MATRICES if len(shape) < 4 else MAPS
@@ -266,6 +271,7 @@ def test_64_bits_keep_every_bit(dtype):
 # --- transforms
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("format", "shape"), [("NZ", (17, 33)), ("ZN", (32, 64)), ("DN", (3, 5))]
 )
@@ -292,6 +298,7 @@ def test_transforms(format, shape):
     assert float(jnp.abs(one).sum()) == 2 * np.prod(shape)
 
 
+@pytest.mark.quick
 def test_a_conversion_between_padded_layouts_has_a_gradient():
     shape = (17, 33)
     src, dst = asc.Layout("NZ", shape, "float"), asc.Layout("ZN", shape, "float")

@@ -12,6 +12,8 @@ from helpers import check_equal, check_same, moved, operands, pulled_back
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 MODULES = {
     "load_data": asc.nn.LoadData,
     "load_data_with_transpose": asc.nn.LoadDataWithTranspose,

@@ -22,6 +22,8 @@ from ascjax.instr import REGISTRY, params_class
 from ascjax.verify import check_case, read_cases
 from ascjax.verify._suite import combinations, draw, run_checks
 
+pytestmark = pytest.mark.quick
+
 FILE = Path(__file__).parent / "data" / "sixth.py"
 SITE = {"product": "910B", "path": "L1->L0A"}
 
