@@ -6,6 +6,8 @@ products and layers. What says that a move keeps every bit is never marked, for 
 XLA's optimised programs that users run. `test_quick.py` holds this to it.
 """
 
+import gc
+
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
@@ -68,6 +70,10 @@ def pytest_collection_modifyitems(items):
     """Long ones first, that none is left to one process at the end; then quick ones,
     so that a process changes how it compiles once."""
     items.sort(key=lambda item: (not is_long(item), not is_quick(item)))
+
+
+def pytest_collection_finish():
+    gc.freeze()  # modules and tests stay, and need no search at each collection
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which compile too

@@ -25,7 +25,7 @@ Fix = asc.FixpipeParams
 def packed(matrix, format, name):
     type = asc.ascend_type(name)
     layout = asc.Layout(format, matrix.shape, type)
-    return layout.pack(jnp.asarray(matrix).astype(type.carrier))
+    return layout.pack(jax.device_put(matrix.astype(jnp.dtype(type.carrier))))
 
 
 def sources(product, name, a, b):

@@ -242,6 +242,7 @@ def test_the_suite_fails_an_oracle_that_overlaps(sixth, monkeypatch):
     assert sum(result.failed for result in results) >= 21
 
 
+@pytest.mark.long
 def test_a_wrong_nest_is_status_1_from_the_command_line(tmp_path):
     text = FILE.read_text()
     wrong = tmp_path / "wrong.py"
