@@ -45,7 +45,7 @@ def test_what_is_compiled_quickly_is_compiled_again_for_other_tests(compiles):
     assert compiles == [True, False], "what users run, quick tests may run too"
 
 
-@pytest.mark.parametrize("name", ["bit_exact", "transforms", "types", "packed"])
+@pytest.mark.parametrize("name", ["bit_exact", "types", "packed"])
 def test_what_keeps_bits_is_compiled_as_for_users(name):
     text = (Path(__file__).parent / f"test_{name}.py").read_text()
     assert "mark.quick" not in text
