@@ -265,7 +265,7 @@ def test_every_type_of_packed_bytes_moves_by_the_same_programs(format, shape):
     for name, x in (("pack", matrix), ("unpack", buffer)):
         made = [jax.make_jaxpr(getattr(each, name))(x) for each in (one, other)]
         assert str(made[0]) == str(made[1])
-        assert "plan=Plan" in str(made[0])
+        assert "plan=" in str(made[0])
 
 
 def test_pairs_that_stay_together_move_as_bytes():
