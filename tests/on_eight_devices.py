@@ -87,6 +87,7 @@ def test_a_batch_over_the_mesh(case: Case, mesh):
         assert talk not in text
 
 
+@pytest.mark.quick
 @some_kinds
 @pytest.mark.parametrize("way", ["one dst", "one src", "dst on all", "src on all"])
 def test_one_operand_over_the_mesh(name, way, mesh):
@@ -116,6 +117,7 @@ def test_one_operand_over_the_mesh(name, way, mesh):
     check_equal(to_dst, want_dst if dst.ndim == 2 else want_dst.sum(0))
 
 
+@pytest.mark.quick
 @some_kinds
 def test_one_operand_over_the_mesh_under_vmap(name, mesh):
     case, move = CASES[name], CASES[name].move
@@ -138,6 +140,7 @@ def test_eager_calls_take_arrays_on_a_mesh(mesh):
     check_same(case.run(at[0]), moved(move, src))
 
 
+@pytest.mark.quick
 @every_kind
 @pytest.mark.parametrize("way", ["neither", "src", "dst", "batch of src"])
 def test_operands_off_the_mesh_in_use(case: Case, way):
@@ -157,6 +160,7 @@ def test_operands_off_the_mesh_in_use(case: Case, way):
     check_same(out, want)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["load2d_transpose", "nddma_constant"])
 @pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
 def test_two_mesh_axes_on_two_batch_axes(name, kind):
@@ -222,6 +226,7 @@ def factors(lead: str, length: int) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize(
     "lead, over", [("a", "a"), ("bs", "b"), ("abs", "abs"), ("abs", "a")]
@@ -246,6 +251,7 @@ def test_products_over_the_mesh(name, lead, over, mesh):
     check_same(run(*at), got[0])  # eagerly
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_of_operands_off_the_mesh_in_use(name):
     run, length = PRODUCTS[name]
@@ -256,6 +262,7 @@ def test_products_of_operands_off_the_mesh_in_use(name):
         check_same(mixed(given[0], given[2]), run(*given))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_in_shard_map(name):
     run, length = PRODUCTS[name]
@@ -313,12 +320,14 @@ VARYING = {
 }
 
 
+@pytest.mark.quick
 @every_kind
 @pytest.mark.parametrize("varies", ["both", "src"])
 def test_shard_map(case: Case, varies):
     check_shard_map(case, varies)
 
 
+@pytest.mark.quick
 @some_kinds
 @pytest.mark.parametrize("varies", ["dst", "none"])
 def test_shard_map_of_a_constant_source(name, varies):
@@ -368,6 +377,7 @@ def test_shard_map_without_a_destination():
     check_same(jax.jit(run)(src), moved(move, src))
 
 
+@pytest.mark.quick
 def test_shard_map_with_a_scan_inside():
     """The carry varies as the sources do, though the destination starts constant."""
     case, move = CASES["load2d_gap"], CASES["load2d_gap"].move
@@ -402,6 +412,7 @@ def test_layouts_keep_the_sharding_of_leading_axes(mesh):
     assert all(map(spread, (buffer, back, zn)))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("emulate", ["layout", "path"])
 def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
     """Small integers: sums are exact, whatever their order."""

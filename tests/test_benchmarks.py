@@ -14,6 +14,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "benchmarks").is_dir():
     pytest.skip("benchmarks are not part of this copy", allow_module_level=True)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import Case, nddma
-from helpers import FILL, KEEP, bits, check_same, moved, of_bits
+from helpers import FILL, KEEP, bits, check_same, moved, of_bits, on_device
 
 import ascjax as asc
 
@@ -92,7 +92,7 @@ def every_pattern(case: Case) -> tuple[np.ndarray, np.ndarray]:
 def check_every_pattern(case: Case, run) -> None:
     """`run` brings all patterns of the source, and keeps all in each group of cells."""
     src, dst = every_pattern(case)
-    got = run(src, dst)
+    got = run(*on_device(src, dst))
     check_same(got, moved(case.move, src, dst))
     index, raw = case.move.index_map.index, bits(got)
     for cells in (np.flatnonzero(index >= 0), *groups(case)[1]):
@@ -144,7 +144,7 @@ def test_every_pattern_is_every_pattern():
 def test_without_a_destination_the_rest_is_zero_bits(plan, dtype):
     case = case_of(plan, dtype)
     src = every_pattern(case)[0]
-    check_same(case.run(src), moved(case.move, src))
+    check_same(case.run(*on_device(src)), moved(case.move, src))
 
 
 SPECIAL = {
@@ -173,7 +173,7 @@ def check_special(case: Case) -> None:
     dtype = case.move.type.jax
     src = special(1, (case.src_size,), dtype)
     dst = special(2, (case.dst_size,), dtype)
-    check_same(case.run(src, dst), moved(case.move, src, dst))
+    check_same(case.run(*on_device(src, dst)), moved(case.move, src, dst))
 
 
 # A fractal of 32-bit elements is smaller, so some calls need other distances.
@@ -257,9 +257,9 @@ def test_a_padding_constant_is_a_bit_pattern(dtype, value):
         case = Case(calls, dtype, 6, 23)
         assert case.move.fills[0] == value
         src, dst = (np.ones(n, fill.dtype) for n in (6, 23))
-        got = bits(case.run(src, dst))
-        assert (got[case.move.index_map.index == FILL] == value).all()
-        check_same(case.run(src, dst), moved(case.move, src, dst))
+        got = case.run(*on_device(src, dst))
+        assert (bits(got)[case.move.index_map.index == FILL] == value).all()
+        check_same(got, moved(case.move, src, dst))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ from ascjax.verify import (
     read_cases,
 )
 
+pytestmark = pytest.mark.quick
+
 GOLDEN_SETS = (
     *("ldwt_v1", "ldwt_v2", "load2d", "load2dv2", "load3dv2", "nd2nz", "nddma"),
     "nz2nd",

@@ -17,6 +17,8 @@ from ascjax import _call, _ends, _move, _packed, _steps
 from ascjax.verify import Case, Step, check_case, read_cases
 from ascjax.verify._engine import make_move
 
+pytestmark = pytest.mark.quick
+
 # --- what the checks look at
 
 

@@ -11,6 +11,8 @@ from ascjax import oracle
 from ascjax.verify import _values, check_case, read_cases
 from ascjax.verify._values import draw_values
 
+pytestmark = pytest.mark.quick
+
 MMAD_TYPES = ("int4b_t", "int8_t", "half", "bfloat16_t", "float")
 FP8 = ("fp8_e4m3fn_t", "fp8_e5m2_t")
 SITES = [(p, t) for p in ("atlas_a2", "atlas_350") for t in MMAD_TYPES]
@@ -23,7 +25,7 @@ Fix = asc.FixpipeParams
 def packed(matrix, format, name):
     type = asc.ascend_type(name)
     layout = asc.Layout(format, matrix.shape, type)
-    return layout.pack(jnp.asarray(matrix).astype(type.carrier))
+    return layout.pack(jax.device_put(matrix.astype(jnp.dtype(type.carrier))))
 
 
 def sources(product, name, a, b):
@@ -63,7 +65,9 @@ def test_the_order_of_fractals_in_l0a_is_the_product_s(product, first):
 
 
 @pytest.mark.parametrize("product, name", SITES)
-@pytest.mark.parametrize("m, n, k", [(16, 16, 64), (17, 33, 65)])
+@pytest.mark.parametrize(
+    "m, n, k", [(16, 16, 64), pytest.param(17, 33, 65, marks=pytest.mark.optimised)]
+)
 def test_all_types_are_exact(product, name, m, n, k):
     a, b = small(0, m, k), small(1, k, n)
     out = asc.mmad(
@@ -92,6 +96,7 @@ def test_raw_bits_are_values():
     np.testing.assert_array_equal(result(out, 16, 16), a @ b)
 
 
+@pytest.mark.optimised
 def test_sums_are_as_near_as_float32():
     m, n, k = 20, 18, 1000
     rng = np.random.default_rng(0)
@@ -103,6 +108,7 @@ def test_sums_are_as_near_as_float32():
     assert np.abs(result(out, m, n) / exact - 1).max() <= 2 * k * 2.0**-24
 
 
+@pytest.mark.optimised
 def test_int32_sums_wrap():
     a = np.full((16, 16), 127)
     l0c = jnp.full(256, 2**31 - 1, "int32")
@@ -374,6 +380,7 @@ def test_matrices_stand_apart(n):
                 assert out[nd * 300 + r * (n + 1) + c] == source
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize(
     "cast, type", [("F322F16", "float16"), ("F322BF16", "bfloat16")]
 )
@@ -389,6 +396,7 @@ def test_casts_round_to_nearest_even(cast, type):
     assert np.isinf(out[5]) == (cast == "F322F16")
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("type", ["float32", "int32"])
 def test_relu_cuts_off_below_0(type):
     l0c = (jnp.arange(256) - 3).astype(type)
@@ -538,6 +546,7 @@ def test_case_files_hold_fixpipe_and_refusals_of_mmad(tmp_path):
     assert results[3].compared == ("oracle", "op")
 
 
+@pytest.mark.optimised
 def test_relu_keeps_subnormal_numbers_and_nans():
     """XLA:CPU compares subnormal floats as zeros."""
     x = np.zeros(256, "float32")

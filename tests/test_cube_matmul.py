@@ -14,6 +14,8 @@ from goldens import load
 import ascjax as asc
 from ascjax.instr import params_class
 
+pytestmark = pytest.mark.quick
+
 SCENARIOS = {scenario["id"]: scenario for scenario in load("scenarios")}
 
 
@@ -137,7 +139,14 @@ def test_one_own_road_beside_a_chosen_one():
 # --- chosen roads
 
 
-@pytest.mark.parametrize("size", [(17, 33, 65), (1, 1, 1), (128, 256, 64)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((17, 33, 65), marks=pytest.mark.optimised),
+        (1, 1, 1),
+        (128, 256, 64),
+    ],
+)
 @pytest.mark.parametrize(
     ("product", "dtype", "turned"),
     [
@@ -173,6 +182,7 @@ def test_tiles_at_the_edges_are_smaller(product, dtype, turned, sizes, tile):
     check_product(mm, a, b, mm(a, b))
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", ["int8_t", "float"])
 def test_step_by_step_gives_the_same_bits(dtype):
     for tile in (None, (16, 20, 24)):
@@ -187,6 +197,7 @@ def test_a_tile_as_large_as_the_product_is_one_tile():
     assert whole.job == asc.nn.CubeMatmul("910B", 20, 30, 40, "half").job
 
 
+@pytest.mark.optimised
 def test_int32_sums_wrap_like_the_accumulator():
     sizes = 1, 1, 2048 * 66
     mm = asc.nn.CubeMatmul("910B", *sizes, "int8_t", False, True, tile=(1, 1, 2048))

@@ -5,6 +5,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 ND2NZ = asc.Nd2NzParams(1, 16, 16, 0, 16, 16, 1, 0)
 ROAD = [(ND2NZ, "GM->A1"), (asc.LoadData2DParams(0, 1, 1), "A1->A2")]
 FLIP = asc.LoadData2DParams(0, 1, 1, if_transpose=True)

@@ -53,6 +53,7 @@ def linear(move: asc.Move, src, dst):
     return np.where(index <= -2, np.zeros_like(out), out)
 
 
+@pytest.mark.quick
 @every_kind
 def test_gradients_without_a_jit_around_the_op(case: Case):
     src, dst = operands(case.move)
@@ -64,6 +65,7 @@ def test_gradients_without_a_jit_around_the_op(case: Case):
     check_equal(jax.vjp(case.run, src)[1](ct)[0], to_src)
 
 
+@pytest.mark.quick
 @every_kind
 def test_hessian_is_exact(case: Case):
     """Of a quadratic of the result, in three directions of both operands."""
@@ -83,6 +85,7 @@ def test_hessian_is_exact(case: Case):
     check_equal(got, (slope * weight) @ slope.T)
 
 
+@pytest.mark.quick
 @every_kind
 def test_gradients_through_scan_and_checkpoint(case: Case):
     """A scan that carries the destination through three moves, rematerialised."""
@@ -115,6 +118,7 @@ def test_gradients_through_scan_and_checkpoint(case: Case):
     check_equal(got_dst, ct)
 
 
+@pytest.mark.quick
 def test_grad_of_checkpoint_saves_and_recomputes_the_same():
     case = CASES["nddma_nearest"]
     src, dst = operands(case.move)
@@ -128,6 +132,7 @@ def test_grad_of_checkpoint_saves_and_recomputes_the_same():
         check_same(a, b)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["load2d_gap", "nddma_constant", "nddma_nearest"])
 def test_integer_ops_have_float0_gradients(name):
     case = CASES[name]

@@ -12,6 +12,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 FLAGS = doctest.ELLIPSIS  # neither whitespace nor the text of errors is let pass
 ROOTS = {f"asc.{name}": getattr(asc, name) for name in ("nn", "oracle", "weights")}
 ROOTS = {"asc": asc} | ROOTS

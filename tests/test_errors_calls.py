@@ -12,6 +12,8 @@ import ascjax as asc
 from ascjax.instr import REGISTRY
 from ascjax.instr._params import OPS
 
+pytestmark = pytest.mark.quick
+
 NZ = asc.Nz2NdParamsFull(1, 1, 16, 0, 0, 0, 0)
 SQUARE = asc.LoadData2dTransposeParams(0, 1)
 

@@ -13,6 +13,8 @@ import ascjax as asc
 from ascjax import FILL, KEEP, oracle
 from ascjax.cli import main
 
+pytestmark = pytest.mark.quick
+
 A2 = {"product": "atlas_a2", "path": "A1->A2"}
 TO_B = {"product": "atlas_a2", "path": "B1->B2"}
 NEW = {"product": "atlas_350", "path": "A1->A2"}

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import CASES, Case, integers, nddma
-from helpers import check_equal, check_same, moved, operands, pulled_back
+from helpers import check_equal, check_same, moved, on_device, operands, pulled_back
 
 import ascjax as asc
+
+pytestmark = pytest.mark.quick
 
 MODULES = {
     "load_data": asc.nn.LoadData,
@@ -42,7 +44,7 @@ def test_modules_equal_the_functions(name):
     case = CASES[name]
     module = module_of(case)
     assert module.move == case.move and module.params == case.calls[0].params
-    src, dst = operands(case.move)
+    src, dst = on_device(*operands(case.move))
     check_same(module(src, dst), case.run(src, dst))
 
 

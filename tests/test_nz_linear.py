@@ -10,6 +10,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 SIZES = [(20, 17), (16, 32), (1, 1), ("scalar", 3), (5, "scalar"), (33, 70)]
 KEY = jax.random.key(3)
 
@@ -49,6 +51,7 @@ def test_the_check_goes_red():
 # --- the same layer
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("use_bias", [True, False])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_float32_gives_the_plain_layer_s_sums(sizes, use_bias):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import Case
-from helpers import KEEP, check_move, check_same, patterns
+from helpers import KEEP, check_move, check_same, on_device, patterns
 
 import ascjax as asc
 from ascjax._packed import byte_plan, exchange, turned_plans
@@ -96,7 +96,7 @@ def held(case: Case, lead: tuple[int, ...] = ()) -> tuple[np.ndarray, np.ndarray
 
 def check_packed(case: Case, run, lead: tuple[int, ...] = ()) -> None:
     src, dst = held(case, lead)
-    check_same(run(src, dst), reference(case.move, src, dst))
+    check_same(run(*on_device(src, dst)), reference(case.move, src, dst))
 
 
 def run_packed(case: Case):
@@ -225,7 +225,7 @@ def test_check_packed_goes_red_where_nibbles_are_swapped():
     case = ALL["nibbles_squares"]
 
     def swapped(src, dst):
-        out = reference(case.move, src, dst)
+        out = reference(case.move, *map(np.asarray, (src, dst)))
         return (out % 16 * 16 + out // 16).astype(np.uint8)
 
     with pytest.raises(AssertionError):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.quick
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {
     "layouts.md": {"nz", "zn", "stored"},

@@ -12,6 +12,8 @@ from refusals import check_refused
 import ascjax as asc
 from ascjax._gather import Gather
 
+pytestmark = pytest.mark.quick
+
 ND2NZ = asc.Nd2NzParams(1, 40, 48, 0, 48, 48, 1, 0)  # 40 x 48 to three columns of C0
 TO_L0A = [
     (asc.LoadData2DParams(0, 3, 3), i * 256, i * 768) for i in range(3)

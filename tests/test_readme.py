@@ -8,6 +8,8 @@ import pytest
 
 from ascjax.cli import main
 
+pytestmark = pytest.mark.quick
+
 README = pathlib.Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text()
 

@@ -4,13 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent / "on_eight_devices.py"
 
 
+@pytest.mark.long
 def test_moves_on_eight_devices():
     """The number of devices is fixed when JAX starts, so this takes its own process."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(TESTS)],
+        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", TESTS],
         cwd=TESTS.parent.parent,
         capture_output=True,
         text=True,

@@ -22,6 +22,8 @@ from ascjax.instr import REGISTRY, params_class
 from ascjax.verify import check_case, read_cases
 from ascjax.verify._suite import combinations, draw, run_checks
 
+pytestmark = pytest.mark.quick
+
 FILE = Path(__file__).parent / "data" / "sixth.py"
 SITE = {"product": "910B", "path": "L1->L0A"}
 
@@ -240,6 +242,7 @@ def test_the_suite_fails_an_oracle_that_overlaps(sixth, monkeypatch):
     assert sum(result.failed for result in results) >= 21
 
 
+@pytest.mark.long
 def test_a_wrong_nest_is_status_1_from_the_command_line(tmp_path):
     text = FILE.read_text()
     wrong = tmp_path / "wrong.py"

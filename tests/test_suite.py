@@ -16,6 +16,8 @@ from ascjax.verify._documents import UNSTATED, examples
 from ascjax.verify._op_map import op_map
 from ascjax.verify._suite import combinations, draw, of_example, run_checks, run_suite
 
+pytestmark = pytest.mark.quick
+
 KEEP, FILL = -1, -2
 
 
@@ -370,6 +372,7 @@ def test_an_absent_field_counts_as_its_default_and_an_unset_one_nowhere():
 # --- maps through the op
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize(
     "name",
     ["bool", "int4b_t", "fp4x2_e2m1_t", "fp8_e8m0_t", "half", "float", "complex64"],

@@ -10,6 +10,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 KEY = jax.random.key(7)
 PLAIN, NZ = eqx.nn.Linear, asc.nn.NZLinear
 LAYERS = PLAIN | NZ | eqx.nn.MultiheadAttention | asc.nn.NZAttention

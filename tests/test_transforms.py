@@ -128,7 +128,14 @@ def turned(f):
     return run
 
 
-@every_case
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=() if name in KINDS else pytest.mark.quick)
+        for name, case in CASES.items()
+    ],
+    ids=CASES,
+)
 def test_batches_and_vmap_over_any_axis(case: Case):
     ways = list(BATCHES)
     if case not in map(CASES.get, KINDS):  # pairwise: two ways each in turn
