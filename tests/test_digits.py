@@ -21,6 +21,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 TESTS = Path(__file__).parent
 NOTEBOOKS = TESTS.parent / "notebooks"
 if not NOTEBOOKS.exists():
@@ -93,6 +95,7 @@ def test_apart_goes_red():
     assert digits.apart(plainly("mlp", 1)[1], losses) > 1e-2
 
 
+@pytest.mark.long
 def test_losses_agree_on_a_mesh():
     """The number of devices is fixed when JAX starts, so this takes its own process."""
     file = str(TESTS / "digits_on_four_devices.py")
@@ -140,6 +143,7 @@ def check_same_outputs(book, shown):
         assert text_of(cell) == text_of(other)
 
 
+@pytest.mark.long
 def test_the_notebook_runs_and_prints_what_it_shows():
     shown, book = nbformat.read(BOOK, 4), nbformat.read(BOOK, 4)
     for cell in code_cells(book):

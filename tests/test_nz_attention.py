@@ -12,6 +12,8 @@ import pytest
 import ascjax as asc
 from ascjax.nn.layers import _heads, _matmul
 
+pytestmark = pytest.mark.quick
+
 PLAIN, NZ = eqx.nn.MultiheadAttention, asc.nn.NZAttention
 KEY = jax.random.key(5)
 PROJECTIONS = ("query_proj", "key_proj", "value_proj", "output_proj")

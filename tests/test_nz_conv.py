@@ -12,6 +12,8 @@ import pytest
 import ascjax as asc
 from ascjax.nn.layers._conv_road import job_of
 
+pytestmark = pytest.mark.quick
+
 KEY = jax.random.key(3)
 SIZE = (9, 11)  # of an image
 

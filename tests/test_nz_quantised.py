@@ -10,6 +10,8 @@ import pytest
 
 import ascjax as asc
 
+pytestmark = pytest.mark.quick
+
 KEY = jax.random.key(5)
 PLAIN, NZ, INT8 = eqx.nn.Linear, asc.nn.NZLinear, asc.nn.NZLinearInt8
 SIZES = [(20, 17), (33, 70), ("scalar", "scalar")]
