@@ -207,7 +207,7 @@ def mmad(a, b, start, on):
 
 
 def cube(a, b, _):
-    return asc.nn.CubeMatmul("910B", 17, 9, 33, "half", tile=(16, 16, 32))(a, b)
+    return asc.nn.CubeMatmul("910B", 17, 9, 33, "half", tile=(32, 16, 32))(a, b)
 
 
 PRODUCTS = {  # and the length of what a product starts from
@@ -248,7 +248,8 @@ def test_products_over_the_mesh(name, lead, over, mesh):
         check_same(one, two)
     if mesh.axis_types[0] == AxisType.Explicit:
         assert spread(got[0])
-    check_same(run(*at), got[0])  # eagerly
+    if over == lead:
+        check_same(run(*at), got[0])  # eagerly
 
 
 @pytest.mark.quick
