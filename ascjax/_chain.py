@@ -16,13 +16,14 @@ from ._compose import compose, plain
 from ._dtypes import AscendType
 from ._errors import BoundsError, ParamError
 from ._index_map import IndexMap, check_indexable
-from ._lowering import lower_map, lower_nest, simplify
+from ._lowering import lower_map, lower_nest
 from ._move import Move
 from ._nest import FILL, KEEP, LoopNest
 from ._operands import SOURCE, check_length, flat_hint, form_of, operands, type_of
 from ._packed import element_index, element_nest, on_bytes
 from ._plan import Plan
 from ._primitive import jitted
+from ._simplify import simplify
 
 
 @dataclasses.dataclass(frozen=True)

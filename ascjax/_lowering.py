@@ -8,7 +8,6 @@ broadcasts; what is irregular becomes a gather of rows as long as the map allows
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
@@ -18,6 +17,7 @@ from ._gather import Gather, Rows
 from ._index_map import IndexMap, check_indexable
 from ._nest import KEEP, Coord, LoopNest
 from ._plan import Plan
+from ._simplify import simplify
 from ._steps import Edge, Flip, Pad, Permute, Repeat, Split, Step, Sum
 from ._window import Dims, Window, contiguous, nests, span
 
@@ -271,38 +271,3 @@ def _bounded_axis(nest: LoopNest, coord: Coord) -> _Axis | None:
     if inside < 1 or not loops:
         return None
     return _Axis(tuple(loops), inside, coord.stride, before, after, coord.outside)
-
-
-def simplify(nest: LoopNest) -> LoopNest:
-    """The same move with fewer loops: single trips dropped, neighbours merged."""
-    bounds = [coord for coord in nest.coords if coord.extent is not None]
-    bounded = {k for coord in bounds for k in coord.loops()}
-    start = nest.src_start + sum(
-        c.stride * c.offset for c in nest.coords if c.extent is None
-    )
-    plain = [
-        (loop, step)
-        for k, (loop, step) in enumerate(zip(nest.loops, nest.src_steps(), strict=True))
-        if loop.extent > 1 and k not in bounded
-    ]
-    merged = True
-    while merged:
-        merged = False
-        for (a, a_src), (b, b_src) in itertools.permutations(plain, 2):
-            n = b.extent
-            if (a.dst_stride, a_src) == (n * b.dst_stride, n * b_src):
-                plain[plain.index((b, b_src))] = (
-                    dataclasses.replace(b, extent=n * a.extent),
-                    b_src,
-                )
-                plain.remove((a, a_src))
-                merged = True
-                break
-    kept = sorted(bounded)
-    loops = [loop for loop, _ in plain] + [nest.loops[k] for k in kept]
-    steps = tuple(step for _, step in plain) + tuple(nest.src_steps()[k] for k in kept)
-    coords = [Coord(steps, 1)]
-    for coord in bounds:
-        terms = (0,) * len(plain) + tuple(coord.terms[k] for k in kept)
-        coords.append(dataclasses.replace(coord, terms=terms))
-    return LoopNest(tuple(loops), tuple(coords), start, nest.dst_start)

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._compose import plain
-from ._lowering import lower_nest, simplify
+from ._lowering import lower_nest
 from ._nest import Coord, Loop, LoopNest
 from ._plan import Plan
 from ._primitive import jitted, run
+from ._simplify import simplify
 
 
 def unpack(x: jax.Array) -> jax.Array:

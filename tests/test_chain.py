@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ascjax as asc
 from ascjax._compose import compose
 from ascjax._gather import Gather
-from ascjax._lowering import simplify
+from ascjax._simplify import simplify
 
 
 def dense(rng, total, name):
