@@ -1,4 +1,4 @@
-"""The same move with fewer loops."""
+"""A nest as the same move with fewer loops, for plans and for comparing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._nest import Coord, LoopNest
 
 
 def simplify(nest: LoopNest) -> LoopNest:
-    """Single trips dropped, neighbours that step as one loop merged."""
+    """The same move with fewer loops: single trips dropped, neighbours merged."""
     bounds = [coord for coord in nest.coords if coord.extent is not None]
     bounded = {k for coord in bounds for k in coord.loops()}
     start = nest.src_start + sum(

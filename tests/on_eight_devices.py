@@ -253,6 +253,19 @@ def test_products_over_the_mesh(name, lead, over, mesh):
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("tile", [None, (16, 16, 32)])
+@pytest.mark.parametrize("over", ["a", "b", "ab"])
+def test_traces_over_the_mesh(over, tile, mesh):
+    made = asc.nn.CubeMatmul("910B", 17, 9, 33, "half", tile=tile)
+    a, b, _ = factors("ab", 1)
+    at = [put(mesh, a, *"x" * ("a" in over)), put(mesh, b, *"x" * ("b" in over))]
+    got, want = (jax.tree.leaves(made(*each, trace=True)) for each in (at, (a, b)))
+    for one, two in zip(got, want, strict=True):  # `Held` of every buffer
+        check_same(one.values, two.values)
+        check_same(one.written, two.written)
+
+
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_of_operands_off_the_mesh_in_use(name):
     run, length = PRODUCTS[name]
@@ -479,3 +492,19 @@ def test_data_parallel_gradients_of_a_convolution(mesh, emulate):
     check_equal(out, want)
     check_equal(grad.weight, layer.layout.pack(wanted.weight))
     assert spread(out)
+
+
+@pytest.mark.parametrize("way", ["eagerly", "jit"])
+def test_scales_are_of_the_whole_batch_over_the_mesh(way, mesh):
+    """Each device has one row, and its largest magnitude may be any of them."""
+    layer = eqx.nn.Linear(20, 17, key=jax.random.key(0))
+
+    def run(model, xs):
+        return jax.vmap(model)(xs)
+
+    xs = np.random.default_rng(0).uniform(-1, 1, (8, 20)).astype("f4")
+    for row in (0, 7):
+        xs[row, 3] = -9 - row
+        ways = {"eagerly": run, "jit": eqx.filter_jit(run)}
+        made = asc.nn.quantise(layer, put(mesh, xs, "x"), run=ways[way])
+        check_equal(made.x_scale, np.float32(9 + row) / np.float32(127))

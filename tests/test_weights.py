@@ -130,6 +130,34 @@ def test_every_type_keeps_every_bit(tmp_path, type):
         check_road(tmp_path, asc.Layout(format, shape, type), x)
 
 
+# No Ascend C type is that of all arrays of uint4.
+CARRIERS = {type.carrier for type in TYPES.values()} - {"uint4"}
+
+
+@pytest.mark.parametrize("name", sorted(CARRIERS))
+def test_arrays_without_elements_come_back(tmp_path, name):
+    carrier = jnp.dtype(name)
+    shapes = [(0,), (3, 0), (0, 0, 2), (0, 3)]
+    model = [patterns(1, shape, carrier) for shape in shapes]
+    asc.weights.save(tmp_path / "plain", model)
+    for x, got in zip(model, asc.weights.load(tmp_path / "plain", model), strict=True):
+        check_same(got, x)
+    batch = {"w": patterns(1, (0, 17, 33), carrier)}
+    asc.weights.save(tmp_path / "nd", batch)
+    asc.weights.pack(tmp_path / "nd", tmp_path / "nz", only="w")
+    asc.weights.unpack(tmp_path / "nz", tmp_path / "back")
+    assert held(tmp_path / "back") == held(tmp_path / "nd")
+
+
+def test_a_matrix_without_elements_is_packed_only_where_asked(tmp_path):
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    asc.weights.save(plain, {"none": np.zeros((0, 3), "f2"), "w": np.ones((3, 5))})
+    entries = asc.weights.pack(plain, packed)
+    assert [entry.name for entry in entries if entry.layout] == ["w"]
+    with pytest.raises(asc.weights.WeightsError, match="none must be what NZ stores"):
+        asc.weights.pack(plain, packed, only="none", overwrite=True)
+
+
 @st.composite
 def roads(draw):
     format = draw(st.sampled_from(["DN", "NZ", "ZN", "ZZ", "NN", "NC1HWC0"]))

@@ -28,9 +28,10 @@ def elements(block: np.ndarray, shape: Shape, bits: int) -> np.ndarray:
     if bits != 4:
         return block.view(f"uint{bits}").reshape(shape)
     *rows, last = shape or (1,)
-    packed = block.reshape(*rows, -(-last // 2))
+    nbytes = -(-last // 2)
+    packed = block.reshape(*rows, nbytes)
     pairs = np.stack([packed & 15, packed >> 4], axis=-1)
-    return pairs.reshape(*rows, -1)[..., :last].reshape(shape)
+    return pairs.reshape(*rows, 2 * nbytes)[..., :last].reshape(shape)
 
 
 def block_of(x: np.ndarray, bits: int) -> np.ndarray:

@@ -98,8 +98,9 @@ def pack(
         n, least = len(entry.shape), max(len(axes), 1)
         if only is None and (own or entry.type) is None:
             return False
-        exact = only is None and bool(axes)
-        return entry.format == "ND" and (n == least if exact else n >= least)
+        if only is None and axes:
+            return entry.format == "ND" and n == least and 0 not in entry.shape
+        return entry.format == "ND" and n >= least
 
     chosen = _chosen(
         str(src), entries, only, fits, f"a plain tensor that {format} can store"
@@ -217,7 +218,8 @@ def _sized(path: str, entry: Entry) -> Entry:
     try:
         return sized(entry)
     except AscendError as error:
-        rule, fix = f"be what {entry.format} stores", "Leave it out with only="
+        rule = f"be what {entry.format} stores"
+        fix = "Leave it out with only=, or --only."
         raise WeightsError(path, entry.name, rule, error, fix, SOURCE) from None
 
 

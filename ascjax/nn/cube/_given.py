@@ -12,6 +12,7 @@ from ..._dtypes import AscendType
 from ..._errors import ParamError, SupportError
 from ..._operands import SOURCE
 from ..._products import ATLAS_350, ATLAS_A2, ATLAS_A3, Product
+from ..._shardings import align
 from ...instr._fields import static_int
 from ...instr.mmad import MmadParams
 from .._pipeline import Held, Pipeline
@@ -117,9 +118,7 @@ def check_bytes(road: Road, rows: int, k: int) -> None:
 
 def joined(one: Held, two: Held) -> Held:
     """A buffer that two sides wrote, each its own part: the second behind the first."""
-    lead = np.broadcast_shapes(one.values.shape[:-1], two.values.shape[:-1])
-    behind = two.values[..., one.values.shape[-1] :]
-    parts = (jnp.broadcast_to(x, (*lead, x.shape[-1])) for x in (one.values, behind))
+    parts = align(one.values, two.values[..., one.values.shape[-1] :])
     written = two.written.copy()
     written[: one.written.size] |= one.written
-    return Held(one.buffer, jnp.concatenate(list(parts), axis=-1), written)
+    return Held(one.buffer, jnp.concatenate(parts, axis=-1), written)

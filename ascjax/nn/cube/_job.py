@@ -137,11 +137,11 @@ class Job:
     def _run(self, a: jax.Array, b: jax.Array, fused: bool) -> jax.Array:
         m_spans, n_spans, k_spans = map(spans, (self.m, self.n, self.k), self.tile)
         at_a = {
-            (rows, ks): of(self.a, rows, ks).tiles(a, rows, ks, fused)
+            (rows, ks): side_for(self.a, rows, ks).tiles(a, rows, ks, fused)
             for rows, ks in itertools.product(m_spans, k_spans)
         }
         at_b = {
-            (rows, ks): of(self.b, rows, ks).tiles(b, rows, ks, fused)
+            (rows, ks): side_for(self.b, rows, ks).tiles(b, rows, ks, fused)
             for rows, ks in itertools.product(n_spans, k_spans)
         }
         bands = []
@@ -150,10 +150,10 @@ class Job:
             for columns in n_spans:
                 l0c: Any = None
                 for ks in k_spans:
-                    pair = of(self.a, rows, ks), of(self.b, columns, ks)
+                    pair = side_for(self.a, rows, ks), side_for(self.b, columns, ks)
                     l0 = at_a[rows, ks], at_b[columns, ks]
                     l0c = self._accumulated(*pair, *l0, l0c)
-                pair = of(self.a, rows, ks), of(self.b, columns, ks)
+                pair = side_for(self.a, rows, ks), side_for(self.b, columns, ks)
                 band = self._stored(self.fixpipe(*pair), rows, columns, l0c, band)
             bands.append(band.reshape(rows.count * rows.size, self.n))
         return jnp.concatenate(bands)
@@ -185,7 +185,7 @@ class Job:
         return jax.lax.scan(step, l0c, (at_a, at_b))[0] if len(at_a) else l0c
 
 
-def of(sides: tuple[Side, ...], rows: Span, ks: Span) -> Side:
+def side_for(sides: tuple[Side, ...], rows: Span, ks: Span) -> Side:
     """The side whose tiles have the sizes of these spans."""
     size = rows.size, ks.size
     return next(side for side in sides if (side.road.rows, side.road.k) == size)

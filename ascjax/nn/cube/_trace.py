@@ -14,7 +14,7 @@ from ..._mmad import mmad
 from ..._run import run_move
 from .._pipeline import Held
 from ._given import joined
-from ._job import Job, Side, of
+from ._job import Job, Side, side_for
 from ._roads import up
 from ._tiles import Span, each, placed
 
@@ -31,7 +31,7 @@ def traced(job: Job, a: jax.Array, b: jax.Array) -> dict[Any, Any]:
         for p, ks in enumerate(k_tiles):
             held = _of_tile(job, (a, b), (rows, columns, ks), l0c)
             l0c, found[i, j, p] = held["L0C"].values, held
-        pair = of(job.a, rows, ks), of(job.b, columns, ks)
+        pair = side_for(job.a, rows, ks), side_for(job.b, columns, ks)
         start = rows.start * job.n + columns.start
         move = placed(job.fixpipe(*pair), 1, start, 0, job.m * job.n)
         written = move.index_map.index != KEEP
@@ -47,7 +47,7 @@ def _of_tile(
 ) -> dict[str, Held]:
     """The buffers of one tile up to L0C, which held `before`."""
     rows, columns, ks = spans
-    one, two = of(job.a, rows, ks), of(job.b, columns, ks)
+    one, two = side_for(job.a, rows, ks), side_for(job.b, columns, ks)
     held: dict[str, Held] = {}
     for side, x, across in zip((one, two), matrices, (rows, columns), strict=True):
         for buffer in side.pipeline.trace(_from_tile(side, x, across, ks)):

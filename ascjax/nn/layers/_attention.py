@@ -11,11 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..._errors import ParamError
 from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
-from ...instr._fields import static_int
-from ._given import SOURCE, checked_emulate, filled, weight_type
+from ._given import checked_count, checked_emulate, filled, weight_type
 from ._heads import (
     WHO,
     attended,
@@ -31,6 +29,7 @@ _PARTS = ("query_proj", "key_proj", "value_proj", "output_proj", "dropout")
 _SIZES = ("query_size", "key_size", "value_size", "output_size", "qk_size", "vo_size")
 _BIASES = ("use_query_bias", "use_key_bias", "use_value_bias", "use_output_bias")
 _STATIC = ("num_heads", *_SIZES, *_BIASES)
+_FIX = "Left out, qk_size and vo_size are query_size // num_heads."
 Plain = eqx.nn.MultiheadAttention
 
 
@@ -126,13 +125,13 @@ class NZAttention(eqx.Module):
         product: Any = ATLAS_A2,
         emulate: str = "layout",
     ):
-        num_heads = _number("num_heads", num_heads, "heads")
-        query_size = _number("query_size", query_size)
+        num_heads = checked_count(WHO, "num_heads", num_heads, "(heads)")
+        query_size = checked_count(WHO, "query_size", query_size)
         of_head = query_size // num_heads
         given = (key_size, value_size, output_size, qk_size, vo_size)
         usual = (query_size, query_size, query_size, of_head, of_head)
         sizes = (
-            _number(field, default if size is None else size)
+            checked_count(WHO, field, default if size is None else size, fix=_FIX)
             for field, size, default in zip(_SIZES[1:], given, usual, strict=True)
         )
         self.product = product_of(product, WHO)
@@ -257,13 +256,3 @@ def _converted(layer: Any, kind: type, make: Callable[[Any], Any]) -> dict[str, 
 
     parts = {name: getattr(layer, name) for name in _PARTS}
     return jax.tree.map(one, parts, is_leaf=is_layer)
-
-
-def _number(field: str, value: Any, unit: str = "elements") -> int:
-    """A number of `unit`, at least 1."""
-    rule = f"be an integer of at least 1 ({unit})"
-    number = static_int(WHO, field, value, rule, SOURCE)
-    if number < 1:
-        fix = "Left out, qk_size and vo_size are query_size // num_heads."
-        raise ParamError(WHO, field, rule, number, fix, SOURCE)
-    return number

@@ -21,7 +21,6 @@ from ._conv_given import (
     Pair,
     check_pads,
     check_road,
-    checked_count,
     checked_groups,
     checked_padding,
     checked_padding_mode,
@@ -30,7 +29,7 @@ from ._conv_given import (
 from ._conv_road import convolved_on_road, job_of
 from ._convolution import Convolution
 from ._filters import convolved, packed, pads_of, unpacked
-from ._given import SOURCE, checked_emulate, filled, weight_type
+from ._given import SOURCE, checked_count, checked_emulate, filled, weight_type
 
 _ARGUMENTS = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation"),
@@ -120,8 +119,9 @@ class NZConv2d(eqx.Module):
         product: Any = ATLAS_A2,
         emulate: str = "layout",
     ):
-        self.in_channels = checked_count("in_channels", in_channels, "channels")
-        self.out_channels = checked_count("out_channels", out_channels, "channels")
+        unit = "(channels)"
+        self.in_channels = checked_count(WHO, "in_channels", in_channels, unit)
+        self.out_channels = checked_count(WHO, "out_channels", out_channels, unit)
         self.kernel_size = checked_pair("kernel_size", kernel_size)
         self.stride = checked_pair("stride", stride)
         self.padding = checked_padding(padding)

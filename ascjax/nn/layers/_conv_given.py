@@ -8,7 +8,7 @@ from typing import Any
 from ..._errors import ParamError
 from ...instr._fields import as_word, static_int
 from ...instr.load3dv2 import LoadData3DParamsV2
-from ._given import SOURCE
+from ._given import SOURCE, checked_count
 
 WHO = "NZConv2d"
 Pair = tuple[int, int]  # of (rows, columns)
@@ -17,19 +17,9 @@ _WORDS = ("SAME", "SAME_LOWER", "VALID")
 _MODES = ("ZEROS", "REFLECT", "REPLICATE", "CIRCULAR")
 
 
-def checked_count(field: str, value: Any, unit: str) -> int:
-    """A number of channels or groups, at least 1."""
-    rule = f"be an integer of at least 1 ({unit})"
-    number = static_int(WHO, field, value, rule, SOURCE)
-    if number < 1:
-        fix = "Leave an empty layer out."
-        raise ParamError(WHO, field, rule, number, fix, SOURCE)
-    return number
-
-
 def checked_groups(value: Any, in_channels: int, out_channels: int) -> int:
     """A number of groups that both numbers of channels are multiples of."""
-    groups = checked_count("groups", value, "groups of channels")
+    groups = checked_count(WHO, "groups", value, "(groups of channels)")
     if in_channels % groups or out_channels % groups:
         rule = "divide in_channels and out_channels (channels), "
         rule += f"{in_channels} and {out_channels}"

@@ -55,16 +55,26 @@ def filled(make: Callable[[jax.Array], Made], leaves: Mapping[str, Any]) -> Made
     )
 
 
+def checked_count(
+    who: str,
+    field: str,
+    value: Any,
+    unit: str = "(elements)",
+    fix: str = "Leave an empty layer out.",
+) -> int:
+    """A number of `unit`, at least 1."""
+    rule = f"be an integer of at least 1 {unit}"
+    number = static_int(who, field, value, rule, SOURCE)
+    if number < 1:
+        raise ParamError(who, field, rule, number, fix, SOURCE)
+    return number
+
+
 def checked_features(who: str, field: str, value: Any) -> Features:
     """A number of features, or "scalar"."""
     if isinstance(value, str) and value == "scalar":
         return "scalar"
-    rule = "be an integer of at least 1 (elements), or 'scalar'"
-    number = static_int(who, field, value, rule, SOURCE)
-    if number < 1:
-        fix = "Leave an empty layer out."
-        raise ParamError(who, field, rule, number, fix, SOURCE)
-    return number
+    return checked_count(who, field, value, "(elements), or 'scalar'")
 
 
 def checked_vector(who: str, x: Any, features: Features) -> jax.Array:

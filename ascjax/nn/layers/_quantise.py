@@ -86,6 +86,7 @@ def quantise(
         return converted(_WHO, model, kinds, make, where, only)
     watched = converted(_WHO, model, kinds, _Watched, where, only)
     jax.block_until_ready((run or _mapped)(watched, batch))
+    jax.effects_barrier()  # all magnitudes are noted
 
     def measured(watch: _Watched) -> Any:
         return make(watch.layer, watch.x_scale())
@@ -103,10 +104,21 @@ class _Seen:
     def __init__(self) -> None:
         self.most: list[np.ndarray] = []
 
-    def note(self, most: Any) -> Any:
-        """Keep the largest; what comes goes on."""
-        self.most.append(np.asarray(most).max())
-        return most
+    def note(self, x: jax.Array) -> None:
+        """Keep the largest magnitude in `x`, or in all of the batch that runs at once:
+        one number, which no device of a mesh has a part of."""
+
+        @jax.custom_batching.custom_vmap
+        def found(x: jax.Array) -> jax.Array:
+            most = abs(x.astype(jnp.float32)).max()
+            jax.debug.callback(lambda most: self.most.append(np.asarray(most)), most)
+            return most
+
+        @found.def_vmap
+        def _(size: int, batched: list[bool], x: jax.Array) -> tuple[jax.Array, bool]:
+            return found(x), False
+
+        found(x)
 
 
 class _Watched(eqx.Module):
@@ -120,13 +132,8 @@ class _Watched(eqx.Module):
         self.layer, self.seen = layer, _Seen()
 
     def __call__(self, x: Any, *, key: jax.Array | None = None) -> Any:
-        wide = jax.lax.stop_gradient(jnp.asarray(x)).astype(jnp.float32)
-        kind = jax.ShapeDtypeStruct((), jnp.float32)
-        most = jax.pure_callback(
-            self.seen.note, kind, abs(wide).max(), vmap_method="broadcast_all"
-        )
-        # never below 0, which XLA cannot know: without a use the call is left out
-        return self.layer(jnp.where(most < 0, 0, x), key=key)
+        self.seen.note(jax.lax.stop_gradient(jnp.asarray(x)))
+        return self.layer(x, key=key)
 
     def x_scale(self) -> jax.Array:
         """The scale of all that was noted."""
