@@ -135,7 +135,7 @@ class NZConv2d(eqx.Module):
         self.dilation = checked_pair("dilation", dilation)
         self.groups = checked_groups(groups, self.in_channels, self.out_channels)
         self.use_bias = use_bias
-        self.padding_mode = checked_padding_mode(padding_mode)
+        self.padding_mode = checked_padding_mode(padding_mode, self.padding)
         self.product = product_of(product, WHO)
         self.emulate = checked_emulate(WHO, emulate)
         if emulate == "path":
