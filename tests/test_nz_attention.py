@@ -593,6 +593,15 @@ CALLS = {
         r"NZAttention: query must have shape \(rows, 20\) \(elements\), one sequence, "
         r"got \(2, 5, 20\)\. Use jax\.vmap for batches",
     ),
+    "rows": (
+        {"query": jnp.ones((0, 20))},
+        r"NZAttention: query must have shape \(rows, 20\) .* of at least one row, got "
+        r"\(0, 20\)\. Leave empty sequences out",
+    ),
+    "others": (
+        {"key_": jnp.ones((0, 20)), "value": jnp.ones((0, 20))},
+        "NZAttention: key_ must have shape .* of at least one row",
+    ),
     "size": (
         {"key_": jnp.ones((7, 19))},
         r"NZAttention: key_ must have shape \(rows, 20\)",
@@ -614,6 +623,11 @@ CALLS = {
         {"process_heads": lambda query, key_, value: (query[1:], key_, value)},
         r"NZAttention: process_heads must give heads of the shapes that it gets, "
         r"\(\(5, 2, 10\), .*\) \(elements\), got \(\(4, 2, 10\)",
+    ),
+    "two of process_heads": (
+        {"process_heads": lambda query, key_, value: (query, key_)},
+        r"NZAttention: process_heads must give heads .*, got \(\(5, 2, 10\), "
+        r"\(7, 2, 10\)\)\.",
     ),
 }
 

@@ -479,6 +479,11 @@ REFUSED = {
     "dilation": ({"dilation": "two"}, "dilation must be an integer .*, got 'two'"),
     "padding": ({"padding": "SOME"}, "padding must be one of 'SAME', 'SAME_LOWER'"),
     "mixed": ({"padding": ((1, 2, 3), 1)}, r"padding must .*, got \(\(1, 2, 3\), 1\)"),
+    "mode that cuts off": (
+        {"padding_mode": "reflect", "padding": ((0, 1), (2, -1))},
+        r"padding must be at least 0 \(elements\) for padding_mode='REFLECT', got "
+        r"\(\(0, 1\), \(2, -1\)\)",
+    ),
     "mode": ({"padding_mode": "WRAP"}, "padding_mode must be one of ZEROS, REFLECT"),
     "groups": (
         {"groups": 2},

@@ -147,9 +147,88 @@ def test_shapes_alone_are_converted_too():
     assert made.weight.shape == (768,)
 
 
+def test_layers_that_hold_nz_already_become_those_asked_for():
+    plain = net()
+    model = asc.nn.to_nz(plain, "910B")
+    other = asc.nn.to_nz(model, "atlas_350", emulate="path")
+    for layer in (other.first, other.attention, other.attention.value_proj):
+        assert (layer.product, layer.emulate) == (asc.ATLAS_350, "path")
+    check_same_model(asc.nn.to_nd(other), plain)
+    assert asc.nn.to_nz(model, "910B").first is model.first
+
+
+def wrapped():
+    keys = jax.random.split(KEY, 4)
+    norm = eqx.nn.WeightNorm(PLAIN(9, 9, key=keys[0]))
+    state = eqx.nn.SpectralNorm(PLAIN(9, 9, key=keys[1]), "weight", key=keys[1])
+    tied = eqx.nn.Embedding(9, 9, key=keys[2]), PLAIN(9, 9, False, key=keys[3])
+    tied = eqx.nn.Shared(tied, lambda t: t[1].weight, lambda t: t[0].weight)
+    return norm, state, tied
+
+
+def test_layers_whose_weight_another_makes_stay_plain():
+    model = wrapped()
+    check_same_model(asc.nn.to_nz(model), model)
+    check_same_model(asc.nn.quantise(model), model)
+    assert type(asc.nn.to_nz(model, where=lambda m: m[0].layer)[0].layer) is NZ
+
+
+def of_shape(layer, *shape):
+    return eqx.tree_at(lambda layer: layer.weight, layer, jnp.ones(shape))
+
+
+MISFITS = {  # a weight that is not of its layer's sizes, and the name of the NZ layer
+    "fewer outputs": (of_shape(PLAIN(5, 5, key=KEY), 4, 5), "NZLinear"),
+    "transposed": (of_shape(PLAIN(5, 7, key=KEY), 5, 7), "NZLinear"),
+    "stacked on axis 1": (of_shape(PLAIN(5, 5, key=KEY), 5, 4, 5), "NZLinear"),
+    "a vector": (of_shape(PLAIN(5, 5, key=KEY), 5), "NZLinear"),
+    "HWIO": (of_shape(eqx.nn.Conv2d(3, 8, 3, key=KEY), 3, 3, 3, 8), "NZConv2d"),
+    "a projection": (
+        eqx.tree_at(
+            lambda layer: layer.key_proj,
+            eqx.nn.MultiheadAttention(2, 8, key=KEY),
+            of_shape(PLAIN(8, 8, key=KEY), 8, 6),
+        ),
+        "NZAttention",
+    ),
+}
+
+
+@pytest.mark.parametrize("misfit, who", MISFITS.values(), ids=MISFITS)
+def test_a_weight_of_other_sizes_is_refused(misfit, who):
+    rule = (
+        rf"{who}: weight must have shape \(\.\.\., \d.*\), the layer's own sizes, got"
+    )
+    with pytest.raises(asc.BoundsError, match=rule):
+        asc.nn.to_nz([misfit])
+    if isinstance(misfit, PLAIN):
+        with pytest.raises(asc.BoundsError, match="weight must have shape"):
+            asc.nn.quantise(misfit)
+
+
 @pytest.mark.parametrize(
     ("convert", "error", "text"),
     [
+        (
+            lambda: asc.nn.to_nz(eqx.partition(net(), eqx.is_array)[1]),
+            asc.ParamError,
+            r"NZLinear: weight must be an array, got .*NoneType.*\. Convert a model",
+        ),
+        (
+            lambda: asc.nn.to_nz(eqx.filter_eval_shape(net)),
+            asc.ParamError,
+            r"weight must be an array, got .*ShapeDtypeStruct.*nor shapes alone",
+        ),
+        (
+            lambda: asc.nn.to_nz(PLAIN(0, 4, key=KEY)),
+            asc.ParamError,
+            "NZLinear: in_features must be an integer of at least 1",
+        ),
+        (
+            lambda: asc.nn.to_nz(net(), only="rest.0"),
+            asc.ParamError,
+            r"to_nz: only must be a function of a layer.*'rest\.0'. Pass only=lambda",
+        ),
         (
             lambda: asc.nn.to_nz(net(), where=lambda m: m.rest[2]),
             asc.ParamError,

@@ -13,7 +13,13 @@ import jax.numpy as jnp
 
 from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
-from ._given import checked_count, checked_emulate, filled, weight_type
+from ._given import (
+    checked_count,
+    checked_emulate,
+    checked_weight,
+    filled,
+    matrix_shape,
+)
 from ._heads import (
     WHO,
     attended,
@@ -239,7 +245,7 @@ def _parts(layer: Plain, product: Product, emulate: str) -> dict[str, Any]:
     """What an NZ layer holds of a plain one, by name."""
 
     def held(linear: eqx.nn.Linear) -> NZLinear:
-        weight_type(WHO, linear.weight, product)
+        checked_weight(WHO, linear.weight, matrix_shape(WHO, linear), product)
         return NZLinear.from_eqx(linear, product=product, emulate=emulate)
 
     return _converted(layer, eqx.nn.Linear, held)

@@ -29,7 +29,14 @@ from ._conv_given import (
 from ._conv_road import convolved_on_road, job_of
 from ._convolution import Convolution
 from ._filters import convolved, packed, pads_of, unpacked
-from ._given import SOURCE, checked_count, checked_emulate, filled, weight_type
+from ._given import (
+    SOURCE,
+    checked_count,
+    checked_emulate,
+    checked_weight,
+    filled,
+    weight_type,
+)
 
 _ARGUMENTS = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation"),
@@ -128,7 +135,7 @@ class NZConv2d(eqx.Module):
         self.dilation = checked_pair("dilation", dilation)
         self.groups = checked_groups(groups, self.in_channels, self.out_channels)
         self.use_bias = use_bias
-        self.padding_mode = checked_padding_mode(padding_mode)
+        self.padding_mode = checked_padding_mode(padding_mode, self.padding)
         self.product = product_of(product, WHO)
         self.emulate = checked_emulate(WHO, emulate)
         if emulate == "path":
@@ -212,11 +219,13 @@ class NZConv2d(eqx.Module):
         """The same layer with its weight in FRACTAL_Z, bit for bit.
 
         `layer` may have a weight with axes in front, (..., out, in / groups, rows,
-        columns): each gets a buffer. Raises as the class, and ParamError for a weight
-        that is no array.
+        columns): each gets a buffer. Raises as the class, and for a weight that is
+        no array or not of the layer's sizes.
         """
         product = product_of(product, WHO)
-        type = weight_type(WHO, layer.weight, product)
+        ins = layer.in_channels // layer.groups
+        shape = (layer.out_channels, ins, *layer.kernel_size)
+        type = checked_weight(WHO, layer.weight, shape, product)
         options = {"dtype": type.jax, "product": product, "emulate": emulate}
 
         def make(key: jax.Array) -> NZConv2d:

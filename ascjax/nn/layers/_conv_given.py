@@ -63,10 +63,15 @@ def checked_padding(value: Any) -> Padding:
     return (top, bottom), (left, right)
 
 
-def checked_padding_mode(value: Any) -> str:
-    """What stands outside the image, in capitals."""
+def checked_padding_mode(value: Any, padding: Padding) -> str:
+    """What stands outside the image, in capitals; only zeros may cut some of it off."""
     word = value.upper() if isinstance(value, str) else value
-    return as_word(WHO, "padding_mode", word, _MODES, SOURCE)
+    mode = as_word(WHO, "padding_mode", word, _MODES, SOURCE)
+    if mode != "ZEROS" and not isinstance(padding, str) and min(map(min, padding)) < 0:
+        rule = f"be at least 0 (elements) for padding_mode={mode!r}"
+        fix = "Cut the image first, or take padding_mode='ZEROS'."
+        raise ParamError(WHO, "padding", rule, padding, fix, SOURCE)
+    return mode
 
 
 def check_road(

@@ -24,6 +24,9 @@ PAIRS: dict[type, Any] = {
     eqx.nn.MultiheadAttention: NZAttention,
 }
 
+# They hand a layer's weight to it as they call it, so that it must stay a plain one.
+WRAPPERS = (eqx.nn.Shared, eqx.nn.SpectralNorm, eqx.nn.WeightNorm)
+
 Model = TypeVar("Model")
 Selector = Callable[[Any], Any]
 
@@ -41,7 +44,9 @@ def to_nz(
     Every `eqx.nn.Linear` becomes an `asc.nn.NZLinear`, every `eqx.nn.Conv2d` an
     `asc.nn.NZConv2d`, every `eqx.nn.MultiheadAttention`, as a whole, an
     `asc.nn.NZAttention`; all else stays as it is, and so do subclasses, which may
-    compute something else.
+    compute something else, and what is inside of `eqx.nn.Shared`, `SpectralNorm` and
+    `WeightNorm`, which make the weight that a layer gets. Layers that hold NZ weights
+    already become those of `product` and `emulate`.
 
     Shapes: a weight (..., out, in) becomes a buffer (..., size), as in those layers.
     Args:
@@ -74,9 +79,14 @@ def to_nz(
     emulate = checked_emulate("to_nz", emulate)
 
     def make(layer: Any) -> Any:
+        if type(layer) not in PAIRS:
+            if (layer.product, layer.emulate) == (product, emulate):
+                return layer
+            layer = layer.to_eqx()
         return PAIRS[type(layer)].from_eqx(layer, product=product, emulate=emulate)
 
-    return converted("to_nz", model, PAIRS.keys(), make, where, only)
+    kinds = (*PAIRS.keys(), *PAIRS.values())
+    return converted("to_nz", model, kinds, make, where, only)
 
 
 def to_nd(
@@ -115,19 +125,26 @@ def converted(
     def is_layer(node: Any) -> bool:
         return type(node) in kinds
 
+    def is_whole(node: Any) -> bool:
+        return is_layer(node) or isinstance(node, WRAPPERS)
+
     def one(node: Any) -> Any:
         chosen = is_layer(node) and (only is None or only(node))
         return make(node) if chosen else node
 
     def part(node: Any) -> Any:
-        if not any(map(is_layer, jax.tree.leaves(node, is_leaf=is_layer))):
+        if not any(map(is_layer, jax.tree.leaves(node, is_leaf=is_whole))):
             names = ", ".join(kind.__name__ for kind in kinds)
             rule = f"give parts of the model that hold a layer to convert ({names})"
             fix = "Choose layers, or parts that hold some."
             got = type(node).__name__
             raise ParamError(who, "where", rule, got, fix, SOURCE)
-        return jax.tree.map(one, node, is_leaf=is_layer)
+        return jax.tree.map(one, node, is_leaf=is_whole)
 
+    if only is not None and not callable(only):
+        rule = "be a function of a layer, which says whether to convert it"
+        fix = "Pass only=lambda layer: ..., or where= for parts of the model."
+        raise ParamError(who, "only", rule, repr(only), fix, SOURCE)
     if where is None:
-        return jax.tree.map(one, model, is_leaf=is_layer)
+        return jax.tree.map(one, model, is_leaf=is_whole)
     return eqx.tree_at(where, model, replace_fn=part)

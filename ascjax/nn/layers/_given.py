@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..._dtypes import AscendType, of_array
 from ..._errors import BoundsError, ParamError
@@ -30,6 +31,20 @@ def checked_emulate(who: str, emulate: Any) -> str:
         fix = "Take 'layout' to train, 'path' for every instruction of the road."
         raise ParamError(who, "emulate", rule, repr(emulate), fix, SOURCE)
     return emulate
+
+
+def checked_weight(
+    who: str, weight: Any, shape: tuple[int, ...], product: Product
+) -> AscendType:
+    """The type of a plain layer's weight, (..., *shape), that trains on the unit."""
+    if not isinstance(weight, (jax.Array, np.ndarray)):
+        fix = "Convert a model with its arrays: not its static part, nor shapes alone."
+        raise ParamError(who, "weight", "be an array", type(weight), fix, SOURCE)
+    if weight.shape[-len(shape) :] != shape:
+        rule = f"have shape (..., {', '.join(map(str, shape))}), the layer's own sizes"
+        fix = "Stack layers along the first axis; leave others out with only=."
+        raise BoundsError(who, "weight", rule, weight.shape, fix, SOURCE)
+    return weight_type(who, weight, product)
 
 
 def weight_type(who: str, weight: Any, product: Product) -> AscendType:
@@ -75,6 +90,16 @@ def checked_features(who: str, field: str, value: Any) -> Features:
     if isinstance(value, str) and value == "scalar":
         return "scalar"
     return checked_count(who, field, value, "(elements), or 'scalar'")
+
+
+def matrix_shape(who: str, layer: Any) -> tuple[int, int]:
+    """(out, in) of a plain linear layer, whatever its weight is."""
+
+    def count(field: str) -> int:
+        features = checked_features(who, field, getattr(layer, field))
+        return 1 if isinstance(features, str) else features
+
+    return count("out_features"), count("in_features")
 
 
 def checked_vector(who: str, x: Any, features: Features) -> jax.Array:

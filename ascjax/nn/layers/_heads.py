@@ -48,9 +48,11 @@ def attended(
 def checked_rows(field: str, x: Any, size: int) -> jax.Array:
     """A sequence of rows of `size` elements."""
     x = jnp.asarray(x)
-    if x.ndim != 2 or x.shape[1] != size:
+    if x.ndim != 2 or x.shape[1] != size or not len(x):
         rule = f"have shape (rows, {size}) (elements), one sequence"
         fix = "Use jax.vmap for batches."
+        if x.ndim == 2 and not len(x):
+            rule, fix = f"{rule} of at least one row", "Leave empty sequences out."
         raise BoundsError(WHO, field, rule, x.shape, fix, SOURCE)
     return x
 
@@ -80,11 +82,11 @@ def processed(heads: Heads, process_heads: Callable[..., Any] | None) -> Heads:
     """The heads that a function of the user's gives for these."""
     if process_heads is None:
         return heads
-    query, key_, value = map(jnp.asarray, process_heads(*heads))
-    shapes = query.shape, key_.shape, value.shape
-    wanted = tuple(head.shape for head in heads)
+    found = tuple(map(jnp.asarray, process_heads(*heads)))
+    shapes, wanted = (tuple(head.shape for head in each) for each in (found, heads))
     if shapes != wanted:
         rule = f"give heads of the shapes that it gets, {wanted} (elements)"
         fix = "Change values only."
         raise BoundsError(WHO, "process_heads", rule, shapes, fix, SOURCE)
+    query, key_, value = found
     return query, key_, value

@@ -16,7 +16,9 @@ from ._given import (
     checked_emulate,
     checked_features,
     checked_vector,
+    checked_weight,
     filled,
+    matrix_shape,
     weight_type,
 )
 from ._matmul import cube_of
@@ -122,16 +124,18 @@ class NZLinear(eqx.Module):
         """The same layer with its weight in NZ, bit for bit.
 
         `layer` may have a weight with axes in front, (..., out, in): each matrix gets a
-        buffer. Raises as the class, and ParamError for a weight that is no array.
+        buffer. Raises as the class, and for a weight that is no array or not of the
+        layer's sizes.
         """
         product = product_of(product, _WHO)
-        type = weight_type(_WHO, layer.weight, product)
+        shape = matrix_shape(_WHO, layer)
+        type = checked_weight(_WHO, layer.weight, shape, product)
 
         def make(key: jax.Array) -> NZLinear:
             sizes = layer.in_features, layer.out_features, layer.use_bias
             return cls(*sizes, type.jax, key=key, product=product, emulate=emulate)
 
-        layout = Layout("NZ", layer.weight.shape[-2:], type)
+        layout = Layout("NZ", shape, type)
         leaves = {"weight": layout.pack(layer.weight), "bias": layer.bias}
         return filled(make, leaves)
 

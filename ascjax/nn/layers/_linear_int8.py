@@ -19,7 +19,9 @@ from ._given import (
     checked_emulate,
     checked_features,
     checked_vector,
+    checked_weight,
     filled,
+    matrix_shape,
     weight_type,
 )
 from ._int8 import (
@@ -167,7 +169,8 @@ class NZLinearInt8(eqx.Module):
         emulated = checked_emulate(_WHO, own if emulate is None else emulate)
         product = product_of(product, _WHO)
         plain = layer.to_eqx() if isinstance(layer, NZLinear) else layer
-        held = weight_type(_WHO, plain.weight, product)
+        shape = matrix_shape(_WHO, plain)
+        held = checked_weight(_WHO, plain.weight, shape, product)
         check_finite(_WHO, plain.weight)
 
         def make(key: jax.Array) -> NZLinearInt8:
@@ -180,7 +183,7 @@ class NZLinearInt8(eqx.Module):
             x_scale = checked_scale(_WHO, x_scale, lead)
         matrix, weight_scale = channels_as_int8(plain.weight)
         leaves = {
-            "weight": Layout("NZ", matrix.shape[-2:], INT8).pack(matrix),
+            "weight": Layout("NZ", shape, INT8).pack(matrix),
             "weight_scale": weight_scale,
             "x_scale": x_scale,
             "bias": plain.bias,
