@@ -102,7 +102,7 @@ CASES = {
         f"a tile without {name}": (
             (SQUARE, {"tile": tuple(0 if k == at else 8 for k in range(3))}),
             asc.ParamError,
-            f"{name} of tile must be an integer of at least 1 .* got 0",
+            f"{name} of tile must be an integer of at least 1 .* got 0.*a positive s",
         )
         for at, name in enumerate(("bm", "bn", "bk"))
     },

@@ -501,6 +501,92 @@ CASES = {
 }
 
 
+# --- batches and models that do not do
+
+
+def one_sum(model, xs):
+    return model(xs).sum()
+
+
+MISUSES = {
+    "product": ("910B", {}, r"got str \(\w+Error: .*quantise\(model, batch, product\)"),
+    "vector": (ONES[0], {}, r"got one of shape \(4,\) \(\w+Error: "),
+    "lists": (ONES.tolist(), {}, r"got list \(\w+Error: "),
+    "features": (jnp.ones((2, 5)), {}, r"got one of shape \(2, 5\) \(\w+Error: "),
+    "no example": (ONES[:0], {}, r"got one of shape \(0, 4\) \("),
+    "run": (ONES, {"run": one_sum}, r"got one of shape \(2, 4\) \("),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_a_batch_that_the_model_does_not_run_on(name):
+    batch, options, text = MISUSES[name]
+    rule = r"quantise: batch must be what run takes \(without run: examples along .*"
+    with pytest.raises(asc.ParamError, match=rule + text) as caught:
+        asc.nn.quantise(LAYER, batch, **options)
+    cause = caught.value.__cause__
+    assert cause is not None and not isinstance(cause, asc.AscendError)
+
+
+def test_what_a_layer_refuses_is_said_by_the_layer():
+    nz = NZ.from_eqx(LAYER)
+    with pytest.raises(asc.BoundsError, match=r"NZLinear: x must have shape \(4,\)"):
+        asc.nn.quantise(nz, jnp.ones((2, 5)))
+
+
+TRACES = {
+    "batch": lambda: jax.jit(lambda xs: asc.nn.quantise(LAYER, xs).bias)(ONES),
+    "model": lambda: eqx.filter_jit(lambda m: asc.nn.quantise(m, ONES))(LAYER),
+    "neither": lambda: jax.jit(lambda: asc.nn.quantise(LAYER, ONES).bias)(),
+    "shapes": lambda: eqx.filter_eval_shape(asc.nn.quantise, LAYER, ONES),
+    "a branch": quantised(
+        ONES,
+        run=lambda model, xs: jax.lax.cond(
+            xs[0, 0] > 2, lambda: jax.vmap(model)(xs), lambda: jnp.zeros((2, 3))
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_calibration_needs_values(name):
+    text = r"quantise: batch must run outside of jax\.jit, where it and the model have "
+    text += r"values, got tracers .* at Linear\(4, 3\)\. Calibrate first and jit the"
+    with pytest.raises(asc.ParamError, match=text):
+        TRACES[name]()
+
+
+class Reads(eqx.Module):
+    """It reads an attribute of its layer."""
+
+    layer: PLAIN
+    name: str = eqx.field(static=True)
+
+    def __call__(self, x):
+        found = getattr(self.layer, self.name)
+        return self.layer(x) + jnp.asarray(found).sum()
+
+
+@pytest.mark.parametrize("name", ["in_features", "out_features", "use_bias", "bias"])
+def test_a_model_may_read_what_its_layers_keep(name):
+    plain = Reads(LAYER, name)
+    model = asc.nn.quantise(plain, ONES)
+    np.testing.assert_allclose(run(model, ONES), run(plain, ONES), atol=0.05)
+
+
+@pytest.mark.parametrize("make", [eqx.nn.WeightNorm, lambda one: Reads(one, "weight")])
+def test_a_model_that_reads_a_weight_is_refused(make):
+    text = r"quantise: model must call its layers to quantise, and not read their "
+    text += r"weights, .*, got a read of Linear\(4, 3\)\.weight\. Leave the layer out"
+    with pytest.raises(asc.ParamError, match=text):
+        asc.nn.quantise(make(LAYER), ONES)
+
+
+def test_a_layer_lacks_what_the_plain_one_lacks():
+    with pytest.raises(asc.ParamError, match="'Linear' object has no attribute 'colou"):
+        asc.nn.quantise(Reads(LAYER, "colour"), ONES)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_refused(name):
     call, error, text = CASES[name]

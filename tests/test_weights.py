@@ -7,6 +7,7 @@ knows of ascjax's reader, writer or layouts.
 import functools
 import json
 import tracemalloc
+import zipfile
 
 import equinox as eqx
 import jax
@@ -149,13 +150,16 @@ def test_arrays_without_elements_come_back(tmp_path, name):
     assert held(tmp_path / "back") == held(tmp_path / "nd")
 
 
-def test_a_matrix_without_elements_is_packed_only_where_asked(tmp_path):
+def test_matrices_without_elements_are_copied(tmp_path):
     plain, packed = tmp_path / "plain", tmp_path / "packed"
-    asc.weights.save(plain, {"none": np.zeros((0, 3), "f2"), "w": np.ones((3, 5))})
-    entries = asc.weights.pack(plain, packed)
-    assert [entry.name for entry in entries if entry.layout] == ["w"]
-    with pytest.raises(asc.weights.WeightsError, match="none must be what NZ stores"):
-        asc.weights.pack(plain, packed, only="none", overwrite=True)
+    asc.weights.save(plain, {"no.w": np.zeros((0, 3), "f2"), "w": np.ones((3, 5))})
+    for only in (None, "*w"):
+        entries = asc.weights.pack(plain, packed, only=only, overwrite=True)
+        assert [entry.name for entry in entries if entry.layout] == ["w"]
+        assert held(packed)["no.w"] == held(plain)["no.w"]
+    text = r"only='no\.w' must match .* the last 2 not empty\), got no\.w, ND, 0 x 3\."
+    with pytest.raises(asc.weights.WeightsError, match=text):
+        asc.weights.pack(plain, packed, only=["*w", "no.w"], overwrite=True)
 
 
 @st.composite
@@ -508,7 +512,7 @@ def changed(path, change):
         ),
         (
             lambda: asc.nn.NZLinear(20, 17, use_bias=False, key=KEY),
-            r"names must be those of like, got bias too many\. Load into the model",
+            r"names must be those of like, got bias too many\. A file is loaded whole",
         ),
         (
             lambda: {"a": LIKE, "b": None},
@@ -608,6 +612,95 @@ def test_plain_files_are_not_loaded(tmp_path):
         asc.weights.load(path, {"weight": np.zeros((17, 20), "f4")})
 
 
+def npz(path):
+    with path.open("wb") as file:
+        np.savez(file, w=np.ones(3))
+
+
+def torch_zip(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("archive/data.pkl", b"\x80\x02}q\x00.")
+
+
+TORCH = "torch.load, write its tensors with safetensors.torch.save_file"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+INDEX = '{\n  "metadata": {"total_size": 1},\n  "weight_map": {"w": "1-of-2"}\n}'
+OTHERS = {
+    "npz": (
+        npz,
+        r"an \.npz file of NumPy's\. Load it with np.load, .*safetensors.numpy.save_fi",
+    ),
+    "zip": (torch_zip, f"a zip archive, such as torch.save writes.*{TORCH}"),
+    "pickle": (
+        lambda path: path.write_bytes(b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."),
+        f"a pickle, such as torch.save once wrote.*{TORCH}",
+    ),
+    "git-lfs": (
+        lambda path: path.write_text(POINTER),
+        r"a git-lfs pointer, which stands for the file\. Run git lfs pull\.",
+    ),
+    "HTML": (
+        lambda path: path.write_text("\n<!DOCTYPE html>\n<html lang='en'>"),
+        r"an HTML page\. Download the file itself",
+    ),
+    "index": (
+        lambda path: path.write_text(INDEX),
+        r"JSON, such as the index of a model in shards\. Name its shards one by one",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_files_of_other_kinds_are_named(tmp_path, kind):
+    make, text = OTHERS[kind]
+    make(tmp_path / "a")
+    text = f"the file must be a whole safetensors file, got what looks like {text}"
+    for use in (asc.weights.inspect, lambda path: asc.weights.load(path, {})):
+        with pytest.raises(asc.weights.WeightsError, match=text):
+            use(tmp_path / "a")
+
+
+@pytest.mark.parametrize("length", [0x0280, 0x04034B50])
+def test_a_cut_file_is_of_no_other_kind(tmp_path, length):
+    """Its header's length may start as a pickle or a zip does."""
+    (tmp_path / "a").write_bytes(length.to_bytes(8, "little") + b'{"w": {"dtype":')
+    with pytest.raises(asc.weights.WeightsError, match="may have been cut short"):
+        asc.weights.inspect(tmp_path / "a")
+
+
+def test_a_path_comes_first(tmp_path):
+    path, text = tmp_path / "a", "weights: path must be the name of a file, a text or "
+    for use in (
+        lambda: asc.weights.save(LIKE, path),
+        lambda: asc.weights.save(LIKE, str(path)),
+        lambda: asc.weights.load(LIKE, path),
+        lambda: asc.weights.load(eqx.filter_eval_shape(lambda: LIKE), str(path)),
+    ):
+        with pytest.raises(asc.ParamError, match=text) as caught:
+            use()
+        assert caught.value.got == "NZLinear"
+        assert "save(path, model), load(path, like)" in caught.value.fix
+    for use in (
+        lambda: asc.weights.inspect(3),
+        lambda: asc.weights.pack({"w": np.ones(3)}, path),
+        lambda: asc.weights.unpack(path, None),
+    ):
+        with pytest.raises(asc.ParamError, match=text):
+            use()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_directory_is_no_file_to_write(saved, tmp_path, overwrite):
+    text = r"the file must be a file to write, got a directory\. Name a file in it\."
+    for write in (
+        lambda **options: asc.weights.save(tmp_path, LIKE, **options),
+        lambda **options: asc.weights.pack(saved, tmp_path, **options),
+        lambda **options: asc.weights.unpack(saved, tmp_path, **options),
+    ):
+        with pytest.raises(asc.weights.WeightsError, match=text):
+            write(overwrite=overwrite)
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -645,6 +738,9 @@ def test_files_that_are_none(tmp_path, make, text, capsys):
     assert main(["weights", "inspect", str(path)]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"ascjax: {path}: the file must") and err.count("\n") == 1
+
+
+SOME = {"w": np.ones(3)}
 
 
 @pytest.mark.parametrize(
@@ -685,8 +781,11 @@ def test_files_that_are_none(tmp_path, make, text, capsys):
             "ParamError",
             "k must be of half, whose blocks FRACTAL_Z has here, got float",
         ),
-        ({}, {"metadata": {"step": 3}}, "ParamError", "metadata must be texts by n"),
-        ({}, {"metadata": {"ascjax": "x"}}, "ParamError", "'ascjax' not among these"),
+        ({}, {}, "ParamError", r"save: model must hold an array, got dict without one"),
+        ({"a": 1.0}, {}, "ParamError", "got dict without one. Make arrays of its num"),
+        ("abc", {}, "ParamError", "must hold an array, got str without one"),
+        (SOME, {"metadata": {"step": 3}}, "ParamError", "metadata must be texts by n"),
+        (SOME, {"metadata": {"ascjax": "x"}}, "ParamError", "'ascjax' not among these"),
         ({}, {"product": "atlas_900"}, "SupportError", "product must be one of"),
     ],
 )
@@ -717,12 +816,12 @@ def test_wide_numbers_need_numpy_or_x64(tmp_path):
         (
             {"only": "no*"},
             "AscendError",
-            r"only='no\*' must match a plain tensor that NZ can store, got no tensor",
+            r"only='no\*' must match a plain tensor that NZ can store .* no tensor",
         ),
         (
             {"only": ["w", "b"]},
             "AscendError",
-            r"only='b' must match a plain tensor that NZ can store, got b, ND, 17\.",
+            r"only='b' must match .* NZ can store \(2 axes or more, .* got b, ND, 17\.",
         ),
         (
             {"layout": "FRACTAL_Z"},
@@ -730,7 +829,7 @@ def test_wide_numbers_need_numpy_or_x64(tmp_path):
             "match a plain tensor that FRACTAL_Z can",
         ),
         ({"dtype": "int4b_t"}, "AscendError", "w must hold int4b_t, .*got F16"),
-        ({"only": "e"}, "AscendError", r"e must be what NZ stores, got .*at least 1"),
+        ({"only": "e"}, "AscendError", r"last 2 not empty\), got e, ND, 0 x 3 x 0\."),
     ],
 )
 def test_what_is_not_packed(tmp_path, options, error, text):

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .._dtypes import ascend_type
-from .._errors import AscendError
 from .._formats import axes_of, format_of
 from .._products import ATLAS_A2
 from .._products import product as product_of
@@ -98,13 +97,13 @@ def pack(
         n, least = len(entry.shape), max(len(axes), 1)
         if only is None and (own or entry.type) is None:
             return False
-        if only is None and axes:
-            return entry.format == "ND" and n == least and 0 not in entry.shape
-        return entry.format == "ND" and n >= least
+        right = n == least if only is None and axes else n >= least
+        return entry.format == "ND" and right and 0 not in entry.shape[n - len(axes) :]
 
-    chosen = _chosen(
-        str(src), entries, only, fits, f"a plain tensor that {format} can store"
-    )
+    what = f"a plain tensor that {format} can store"
+    if axes:
+        what += f" ({len(axes)} axes or more, the last {len(axes)} not empty)"
+    chosen = _chosen(str(src), entries, only, fits, what)
     made = dict(entries)
     for name in chosen:
         entry = entries[name]
@@ -116,7 +115,7 @@ def pack(
             raise WeightsError(str(src), name, rule, tensors[name].code, fix, SOURCE)
         product = target if format != "ND" else None
         new = dataclasses.replace(entry, format=format, product=product)
-        made[name] = _sized(str(src), new)
+        made[name] = sized(new)
     _rewrite(file, dst, entries, made, metadata_of(made.values()), overwrite)
     return tuple(made.values())
 
@@ -212,15 +211,6 @@ def _retyped(path: str, tensor: Tensor, entry: Entry, type: Any) -> Entry:
         *rows, last = tensor.shape
         shape = (*rows, 2 * last if type.bits == 4 else last)
     return dataclasses.replace(entry, type=type, shape=shape)
-
-
-def _sized(path: str, entry: Entry) -> Entry:
-    try:
-        return sized(entry)
-    except AscendError as error:
-        rule = f"be what {entry.format} stores"
-        fix = "Leave it out with only=, or --only."
-        raise WeightsError(path, entry.name, rule, error, fix, SOURCE) from None
 
 
 def _tensor(tensor: Tensor, new: Entry, old: Entry) -> Tensor:

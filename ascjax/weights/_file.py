@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import SupportError
+from .._errors import ParamError, SupportError
 from ._error import WeightsError
 
 SOURCE = "docs/weights.md"
@@ -67,28 +68,80 @@ def library() -> Any:
     return safetensors
 
 
+def _named(path: Any) -> Path:
+    """The path of a file that users name."""
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    rule, got = "be the name of a file, a text or a path", type(path).__name__
+    fix = "The calls are save(path, model), load(path, like), pack(src, dst)."
+    raise ParamError("weights", "path", rule, got, fix, SOURCE)
+
+
+_TORCH = "Load it with torch.load, write its tensors with safetensors.torch.save_file."
+# How files of other kinds start, what they are, and what to do.
+_KINDS = (
+    (
+        rb"PK\x03\x04.{26}.*\.npy",
+        "an .npz file of NumPy's",
+        "Load it with np.load, write its arrays with safetensors.numpy.save_file.",
+    ),
+    (rb"PK\x03\x04", "a zip archive, such as torch.save writes", _TORCH),
+    (rb"\x80[\x02-\x05]", "a pickle, such as torch.save once wrote", _TORCH),
+    (
+        rb"version https://git-lfs",
+        "a git-lfs pointer, which stands for the file",
+        "Run git lfs pull.",
+    ),
+    (
+        rb"\s*<(!doctype|html)",
+        "an HTML page",
+        "Download the file itself, not the page that shows it.",
+    ),
+    (
+        rb'\s*\{\s*"',
+        "JSON, such as the index of a model in shards",
+        "Name its shards one by one: each is a safetensors file.",
+    ),
+)
+
+
+def _kind_of(head: bytes) -> tuple[str, str] | None:
+    """What a file that starts so is, and what to do, where it is of a known kind."""
+    if not any(head[4:8]):  # safetensors' own: the high half of the header's length
+        return None
+    for start, kind, fix in _KINDS:
+        if re.match(start, head, re.DOTALL | re.IGNORECASE):
+            return kind, fix
+    return None
+
+
 def read(path: Where) -> File:
     """The header of a file.
 
     Raises:
       WeightsError: for a file that is none, or not a whole safetensors file.
     """
-    safetensors, path = library(), Path(path)
+    safetensors, path = library(), _named(path)
     if not path.is_file():
         got = "a directory" if path.is_dir() else "no such file"
         fix = "Name a .safetensors file."
         raise WeightsError(str(path), "the file", "exist", got, fix, SOURCE)
+    head = b""
     try:
-        with safetensors.safe_open(path, framework="np"):
-            pass  # the header was checked
         with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
+            head = file.read(256)
+            with safetensors.safe_open(path, framework="np"):
+                pass  # the header was checked
+            file.seek(8)
+            length = int.from_bytes(head[:8], "little")
             header = json.loads(file.read(length))
     except (safetensors.SafetensorError, OSError) as error:
         rule = "be a whole safetensors file"
         got = f"{path.stat().st_size} bytes of which safetensors says: {error}"
         fix = "Copy or write it again; it may have been cut short, or be another kind, "
         fix += "or have types that a newer safetensors knows."
+        if kind := _kind_of(head):
+            got, fix = f"what looks like {kind[0]}", kind[1]
         raise WeightsError(str(path), "the file", rule, got, fix, SOURCE) from None
     metadata = header.pop("__metadata__", None) or {}
     tensors = []
@@ -102,7 +155,10 @@ def read(path: Where) -> File:
 
 
 def check_free(path: Where, overwrite: bool) -> None:
-    """Raise WeightsError where a file exists that must not be replaced."""
+    """Raise WeightsError for a directory, or a file that must not be replaced."""
+    if _named(path).is_dir():
+        rule, got, fix = "be a file to write", "a directory", "Name a file in it."
+        raise WeightsError(str(path), "the file", rule, got, fix, SOURCE)
     if Path(path).exists() and not overwrite:
         rule, got = "not exist yet", "one that does"
         fix = "Name another one, or ask for it: overwrite=True, or --overwrite."

@@ -48,9 +48,10 @@ def save(
       overwrite: whether to replace a file of that name.
     Returns: None. The file takes its name when it is whole.
     Raises:
-      ParamError: arrays of a type that Ascend C has not, random keys, tracers.
+      ParamError: no array, one of a type that Ascend C has not, random keys, tracers;
+        a path that is none.
       BoundsError: an array that its layout does not fit.
-      WeightsError: a file that exists, or that cannot be written.
+      WeightsError: a file that exists, a directory, or what cannot be written.
       SupportError: without the package safetensors.
 
     >>> import ascjax as asc, jax, tempfile
@@ -63,6 +64,10 @@ def save(
     library()
     check_free(path, overwrite)
     leaves = [leaf for leaf in leaves_of("save", model, layouts, product) if leaf]
+    if not leaves:
+        got = f"{type(model).__name__} without one"
+        fix = "Make arrays of its numbers: jnp.asarray."
+        raise ParamError("save", "model", "hold an array", got, fix, SOURCE)
     shapes = [one for one in leaves if isinstance(one.value, jax.ShapeDtypeStruct)]
     if shapes:
         fix = "Save the model itself, not what eqx.filter_eval_shape gives."
@@ -126,7 +131,8 @@ def load(
     if wanted.keys() != entries.keys():
         rule = "be those of like"
         got = differing(wanted, entries, "missing", "too many")
-        fix = "Load into the model that was saved, or a mapping of its parts."
+        fix = "A file is loaded whole: give like each of its names, as ascjax weights "
+        fix += "inspect lists, and no others."
         raise WeightsError(str(path), "names", rule, got, fix, SOURCE)
     for name, leaf in wanted.items():
         _check_fits(str(path), leaf.entry, entries[name])

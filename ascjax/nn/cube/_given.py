@@ -42,12 +42,13 @@ def checked_type(type: AscendType, product: Product) -> AscendType:
     return type
 
 
-def checked_size(field: str, value: Any) -> int:
+def checked_size(
+    field: str, value: Any, fix: str = "Leave an empty product out."
+) -> int:
     """A number of elements, at least 1."""
     rule = "be an integer of at least 1 (elements)"
     number = static_int(WHO, field, value, rule, SOURCE)
     if number < 1:
-        fix = "Leave an empty product out."
         raise ParamError(WHO, field, rule, number, fix, SOURCE)
     return number
 
@@ -60,7 +61,9 @@ def checked_tile(tile: Any) -> tuple[int, int, int] | None:
     if len(sizes) != 3:
         rule, fix = "be (bm, bn, bk), one tile in elements", "Or leave it out."
         raise ParamError(WHO, "tile", rule, repr(tile), fix, SOURCE)
-    m, n, k = map(checked_size, ("bm of tile", "bn of tile", "bk of tile"), sizes)
+    fix = "Pass a positive size, or leave tile out for one tile."
+    names = ("bm of tile", "bn of tile", "bk of tile")
+    m, n, k = (checked_size(*one, fix) for one in zip(names, sizes, strict=True))
     return m, n, k
 
 

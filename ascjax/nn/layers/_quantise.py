@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._errors import ParamError
+from ..._errors import AscendError, ParamError
 from ..._products import product as product_of
 from ._convert import Model, Selector, converted
 from ._given import SOURCE, checked_emulate
@@ -50,12 +50,15 @@ def quantise(
       where, only: which layers, as in `asc.nn.to_nz`.
       emulate: "layout" or "path"; None is each layer's own, "layout" for a plain one.
       run: how the model runs on `batch`, a function of both; None is
-        `jax.vmap(model)(batch)`. Layers in a stack that a scan runs share one scale.
+        `jax.vmap(model)(batch)`. Layers in a stack that a scan runs share one scale;
+        dynamic ones, or a list of layers, are closer.
     Returns: a new model of the same kind.
     Raises:
-      ParamError: a batch on which a layer does not run, or is given only zeros or what
-        is not finite; `run` without a batch; `where` gives a part without such a layer;
-        a weight that is not finite.
+      ParamError: a batch on which the model or one of its layers does not run, or
+        runs under jit alone, where there are no values; a layer that is given only
+        zeros or what is not finite; a model that reads a layer's weight while it runs;
+        `run` without a batch; `where` gives a part without such a layer; a weight that
+        is not finite.
       SupportError: a product without a matrix unit, or without a known road for "path".
     Gradient: as `asc.nn.NZLinearInt8`.
     Source: instructions.md, Units and section 8.
@@ -85,8 +88,7 @@ def quantise(
     if batch is None:
         return converted(_WHO, model, kinds, make, where, only)
     watched = converted(_WHO, model, kinds, _Watched, where, only)
-    jax.block_until_ready((run or _mapped)(watched, batch))
-    jax.effects_barrier()  # all magnitudes are noted
+    _run(run or _mapped, watched, batch)
 
     def measured(watch: _Watched) -> Any:
         return make(watch.layer, watch.x_scale())
@@ -98,15 +100,39 @@ def _mapped(model: Any, batch: Any) -> Any:
     return jax.vmap(model)(batch)
 
 
+def _run(run: Callable[[Any, Any], Any], watched: Any, batch: Any) -> None:
+    """Run the model, until all magnitudes are noted.
+
+    Raises:
+      ParamError: for what the model does not run on; why not is its cause.
+    """
+    try:
+        jax.block_until_ready(run(watched, batch))
+        jax.effects_barrier()
+    except AscendError:
+        raise
+    except Exception as error:
+        rule = "be what run takes (without run: examples along a first axis, as "
+        rule += "jax.vmap(model) takes them)"
+        shape = getattr(batch, "shape", None)
+        got = type(batch).__name__ if shape is None else f"one of shape {shape}"
+        got += f" ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        fix = "The call is quantise(model, batch, product); run= says how else the "
+        fix += "model runs on a batch."
+        raise ParamError(_WHO, "batch", rule, got, fix, SOURCE) from error
+
+
 class _Seen:
     """The magnitudes that a layer met: a static field, the same for every trace."""
 
     def __init__(self) -> None:
         self.most: list[np.ndarray] = []
+        self.called = False  # perhaps by a trace alone
 
     def note(self, x: jax.Array) -> None:
         """Keep the largest magnitude in `x`, or in all of the batch that runs at once:
         one number, which no device of a mesh has a part of."""
+        self.called = True
 
         @jax.custom_batching.custom_vmap
         def found(x: jax.Array) -> jax.Array:
@@ -119,6 +145,10 @@ class _Seen:
             return found(x), False
 
         found(x)
+
+
+def _name(layer: Any) -> str:
+    return f"{type(layer).__name__}({layer.in_features}, {layer.out_features})"
 
 
 class _Watched(eqx.Module):
@@ -135,14 +165,28 @@ class _Watched(eqx.Module):
         self.seen.note(jax.lax.stop_gradient(jnp.asarray(x)))
         return self.layer(x, key=key)
 
+    def __getattr__(self, name: str) -> Any:
+        """What a model reads of the layer, but for what it will have no longer."""
+        layer = object.__getattribute__(self, "layer")
+        if name != "weight":
+            return getattr(layer, name)
+        rule = "call its layers to quantise, and not read their weights, which become "
+        rule += "int8 in NZ"
+        got, fix = f"a read of {_name(layer)}.weight", "Leave the layer out with only=."
+        raise ParamError(_WHO, "model", rule, got, fix, SOURCE)
+
     def x_scale(self) -> jax.Array:
         """The scale of all that was noted."""
-        name = type(self.layer).__name__
-        name += f"({self.layer.in_features}, {self.layer.out_features})"
+        name = _name(self.layer)
         fix = "Calibrate on real data, leave the layer out with only=, or leave batch "
         fix += "out for dynamic scales."
         if not self.seen.most:
             rule, got = "reach every layer to quantise", f"no call of {name}"
+            if self.seen.called:
+                rule = "run outside of jax.jit, where it and the model have values"
+                got = f"tracers (or a branch not taken) at {name}"
+                fix = "Calibrate first and jit the result, or leave batch out for "
+                fix += "dynamic scales."
             raise ParamError(_WHO, "batch", rule, got, fix, SOURCE)
         most = np.max(self.seen.most)
         if not (np.isfinite(most) and most > 0):
