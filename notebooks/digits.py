@@ -68,7 +68,30 @@ def conv(key: jax.Array) -> eqx.nn.Sequential:
     return eqx.nn.Sequential(layers)
 
 
-MODELS: dict[str, Callable[[jax.Array], eqx.nn.Sequential]] = {"mlp": mlp, "conv": conv}
+class Attention(eqx.Module):
+    """The 8 rows of an image as words, each of which looks at all of them."""
+
+    embed: eqx.nn.Linear
+    mix: eqx.nn.MultiheadAttention
+    last: eqx.nn.Linear
+
+    def __init__(self, key: jax.Array):
+        one, two, three = jax.random.split(key, 3)
+        self.embed = eqx.nn.Linear(8, 16, key=one)
+        self.mix = eqx.nn.MultiheadAttention(2, 16, key=two)
+        self.last = eqx.nn.Linear(8 * 16, 10, key=three)
+
+    def __call__(self, image: jax.Array) -> jax.Array:
+        rows = jnp.tanh(jax.vmap(self.embed)(image))
+        mixed = jnp.tanh(rows + self.mix(rows, rows, rows))
+        return self.last(mixed.ravel())
+
+
+MODELS: dict[str, Callable[[jax.Array], Any]] = {
+    "mlp": mlp,
+    "conv": conv,
+    "attention": Attention,
+}
 
 
 def batches(data: Data, steps: int = STEPS, seed: int = 0) -> tuple[Any, Any]:
@@ -161,11 +184,11 @@ def main() -> None:
     """Print a line for each model."""
     data = load()
     print(f"{STEPS} steps of Adam, batches of {BATCH}; accuracy on {len(data.test_x)}")
-    print("model  loss, plain  loss, NZ  apart    accuracy: plain     NZ   int8")
+    print("model      loss, plain  loss, NZ  apart    accuracy: plain     NZ   int8")
     for name in MODELS:
         found = compare(name, data)
         print(
-            f"{name:5}  {found.loss:11.6f}  {found.nz_loss:8.6f}  "
+            f"{name:9}  {found.loss:11.6f}  {found.nz_loss:8.6f}  "
             f"{found.difference:.1e}  {found.plain:15.1%}  {found.nz:.1%}  "
             f"{found.int8:.1%}"
         )

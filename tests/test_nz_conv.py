@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ascjax as asc
-from ascjax.nn.layers._conv_road import job_of
+from ascjax.nn.layers.conv._road import job_of
 
 pytestmark = pytest.mark.quick
 

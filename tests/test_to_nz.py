@@ -262,6 +262,22 @@ def test_what_is_refused(convert, error, text):
         convert()
 
 
+MADE = {
+    "linear": lambda dtype: NZ(3, 4, dtype=dtype, key=KEY),
+    "int8": lambda dtype: asc.nn.NZLinearInt8(3, 4, dtype=dtype, key=KEY),
+    "convolution": lambda dtype: asc.nn.NZConv2d(3, 4, 3, dtype=dtype, key=KEY),
+    "attention": lambda dtype: asc.nn.NZAttention(2, 4, dtype=dtype, key=KEY),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64", float, "complex64", "no type"])
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_types_that_do_not_train_are_refused_before_a_layer_is_made(make, dtype):
+    rule = "dtype must be one that trains on the matrix unit"
+    with pytest.raises(asc.ParamError, match=rule):
+        make(dtype)
+
+
 # --- training
 
 

@@ -10,9 +10,9 @@ from ._pipeline import Held as Held
 from ._pipeline import Pipeline as Pipeline
 from .cube._matmul import CubeMatmul as CubeMatmul
 from .layers._attention import NZAttention as NZAttention
-from .layers._conv import NZConv2d as NZConv2d
 from .layers._convert import to_nd as to_nd
 from .layers._convert import to_nz as to_nz
 from .layers._linear import NZLinear as NZLinear
 from .layers._linear_int8 import NZLinearInt8 as NZLinearInt8
 from .layers._quantise import quantise as quantise
+from .layers.conv._layer import NZConv2d as NZConv2d

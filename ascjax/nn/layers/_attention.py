@@ -15,6 +15,7 @@ from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
 from ._given import (
     checked_count,
+    checked_dtype,
     checked_emulate,
     checked_weight,
     filled,
@@ -152,7 +153,7 @@ class NZAttention(eqx.Module):
             use_output_bias=use_output_bias,
             dropout_p=dropout_p,
             inference=inference,
-            dtype=dtype,
+            dtype=checked_dtype(WHO, dtype),
             key=key,
         )
         for name, part in _parts(plain, self.product, emulate).items():

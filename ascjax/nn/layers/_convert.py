@@ -12,9 +12,9 @@ from ..._errors import ParamError
 from ..._products import ATLAS_A2
 from ..._products import product as product_of
 from ._attention import NZAttention
-from ._conv import NZConv2d
 from ._given import SOURCE, checked_emulate
 from ._linear import NZLinear
+from .conv._layer import NZConv2d
 
 # All there is to a pair: NZ.from_eqx(layer, product=, emulate=), and nz.to_eqx().
 # Exact types: a subclass may compute something else.

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._dtypes import AscendType, of_array
-from ..._errors import BoundsError, ParamError
+from ..._dtypes import AscendType, ascend_type, of_array
+from ..._errors import AscendError, BoundsError, ParamError
 from ..._operands import as_array
 from ..._products import Product
 from ...instr._fields import static_int
@@ -47,13 +47,28 @@ def checked_weight(
     return weight_type(who, weight, product)
 
 
+def checked_dtype(who: str, dtype: Any) -> Any:
+    """A type of weights to be made; None is JAX's own float."""
+    if dtype is not None:
+        try:
+            held = ascend_type(jnp.dtype(dtype).name, who).name
+        except (TypeError, AscendError):  # what JAX, or Ascend C, does not have
+            held = ""
+        _check_trains(who, held, dtype)
+    return dtype
+
+
+def _check_trains(who: str, name: str, got: Any) -> None:
+    if name not in _FLOATS:
+        rule = f"be one that trains on the matrix unit ({', '.join(_FLOATS)})"
+        fix = "Pass dtype='float32', or cast the weight."
+        raise ParamError(who, "dtype", rule, got, fix, SOURCE)
+
+
 def weight_type(who: str, weight: Any, product: Product) -> AscendType:
     """The type of a weight that trains on the product's matrix unit."""
     type, _ = of_array(as_array(who, "weight", weight).dtype, None, who)
-    if type.name not in _FLOATS:
-        rule = f"be one that trains on the matrix unit ({', '.join(_FLOATS)})"
-        fix = "Pass dtype='float32', or cast the weight."
-        raise ParamError(who, "dtype", rule, type, fix, SOURCE)
+    _check_trains(who, type.name, type)
     params = MmadParams(16, 16, 16)
     params.check_support(params.site(product, "A2->CO1", type))
     return type

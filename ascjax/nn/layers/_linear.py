@@ -13,6 +13,7 @@ from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
 from ._given import (
     Features,
+    checked_dtype,
     checked_emulate,
     checked_features,
     checked_vector,
@@ -94,6 +95,7 @@ class NZLinear(eqx.Module):
         self.use_bias = use_bias
         self.product = product_of(product, _WHO)
         self.emulate = checked_emulate(_WHO, emulate)
+        dtype = checked_dtype(_WHO, dtype)
         plain = eqx.nn.Linear(
             self.in_features, self.out_features, use_bias, dtype, key=key
         )

@@ -16,6 +16,7 @@ from ..._products import product as product_of
 from ._given import (
     SOURCE,
     Features,
+    checked_dtype,
     checked_emulate,
     checked_features,
     checked_vector,
@@ -112,6 +113,7 @@ class NZLinearInt8(eqx.Module):
         self.emulate = checked_emulate(_WHO, emulate)
         deep = 1 if self.in_features == "scalar" else self.in_features
         check_unit(_WHO, self.product, deep)
+        dtype = checked_dtype(_WHO, dtype)
         plain = eqx.nn.Linear(
             self.in_features, self.out_features, use_bias, dtype, key=key
         )

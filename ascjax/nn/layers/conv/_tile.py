@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..._errors import BoundsError
-from ..cube._roads import Road, up
-from ..cube._room import room_of
-from ._conv_given import WHO
+from ...._errors import BoundsError
+from ...cube._roads import Road, up
+from ...cube._room import room_of
 from ._convolution import Convolution
+from ._given import WHO
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._errors import ParamError
-from ...instr._fields import as_word, static_int
-from ...instr.load3dv2 import LoadData3DParamsV2
-from ._given import SOURCE, checked_count
+from ...._errors import ParamError
+from ....instr._fields import as_word, static_int
+from ....instr.load3dv2 import LoadData3DParamsV2
+from .._given import SOURCE, checked_count
 
 WHO = "NZConv2d"
 Pair = tuple[int, int]  # of (rows, columns)

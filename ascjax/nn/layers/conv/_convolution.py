@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from ..._dtypes import AscendType
-from ..._errors import ParamError
-from ..._layout import Layout
-from ..._move import Call
-from ..._products import ATLAS_350, Product
-from ...instr.data_copy import DataCopyParams
-from ...instr.load3dv2 import LoadData3DParamsV2, LoadDataRepeatParam
-from ..cube._roads import Road, Stages, to_l0, up
-from ._conv_given import WHO, Pair
+from ...._dtypes import AscendType
+from ...._errors import ParamError
+from ...._layout import Layout
+from ...._move import Call
+from ...._products import ATLAS_350, Product
+from ....instr.data_copy import DataCopyParams
+from ....instr.load3dv2 import LoadData3DParamsV2, LoadDataRepeatParam
+from ...cube._roads import Road, Stages, to_l0, up
+from ._given import WHO, Pair
 
 
 @dataclasses.dataclass(frozen=True)

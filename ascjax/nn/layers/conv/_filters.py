@@ -11,11 +11,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..._dtypes import of_array
-from ..._layout import Layout
-from ..._operands import check_length, form_of
-from ..._relayout import Mover, mover
-from ._conv_given import WHO, Padding, Pair
+from ...._dtypes import of_array
+from ...._layout import Layout
+from ...._operands import check_length, form_of
+from ...._relayout import Mover, mover
+from ._given import WHO, Padding, Pair
 
 _MODES = {"REFLECT": "reflect", "REPLICATE": "edge", "CIRCULAR": "wrap"}
 

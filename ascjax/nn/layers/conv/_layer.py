@@ -8,14 +8,25 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from ..._dtypes import AscendType, of_array
-from ..._errors import BoundsError, ParamError
-from ..._layout import Layout
-from ..._products import ATLAS_A2, Product
-from ..._products import product as product_of
-from .._pipeline import Pipeline
-from ..cube._given import checked_product
-from ._conv_given import (
+from ...._dtypes import AscendType, of_array
+from ...._errors import BoundsError, ParamError
+from ...._layout import Layout
+from ...._products import ATLAS_A2, Product
+from ...._products import product as product_of
+from ..._pipeline import Pipeline
+from ...cube._given import checked_product
+from .._given import (
+    SOURCE,
+    checked_count,
+    checked_dtype,
+    checked_emulate,
+    checked_weight,
+    filled,
+    weight_type,
+)
+from ._convolution import Convolution
+from ._filters import convolved, packed, pads_of, unpacked
+from ._given import (
     WHO,
     Padding,
     Pair,
@@ -26,17 +37,7 @@ from ._conv_given import (
     checked_padding_mode,
     checked_pair,
 )
-from ._conv_road import convolved_on_road, job_of
-from ._convolution import Convolution
-from ._filters import convolved, packed, pads_of, unpacked
-from ._given import (
-    SOURCE,
-    checked_count,
-    checked_emulate,
-    checked_weight,
-    filled,
-    weight_type,
-)
+from ._road import convolved_on_road, job_of
 
 _ARGUMENTS = (
     *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation"),
@@ -140,7 +141,7 @@ class NZConv2d(eqx.Module):
         self.emulate = checked_emulate(WHO, emulate)
         if emulate == "path":
             self._check_road()
-        plain = eqx.nn.Conv2d(**_given(self), dtype=dtype, key=key)
+        plain = eqx.nn.Conv2d(**_given(self), dtype=checked_dtype(WHO, dtype), key=key)
         type = weight_type(WHO, plain.weight, self.product)
         outs, ins = self.out_channels // self.groups, self.in_channels // self.groups
         self.layout = Layout("FRACTAL_Z", (outs, ins, *self.kernel_size), type)

@@ -8,16 +8,16 @@ import itertools
 
 import jax
 
-from ..._chain import Chain
-from ..._move import Call, Move
-from ..._shardings import batched
-from .._pipeline import Pipeline
-from ..cube._job import Job, Side
-from ..cube._roads import Road, Stages
-from ..cube._tiles import Span, run, spans
-from ._conv_given import Pair
-from ._conv_tile import ConvTile
+from ...._chain import Chain
+from ...._move import Call, Move
+from ...._shardings import batched
+from ..._pipeline import Pipeline
+from ...cube._job import Job, Side
+from ...cube._roads import Road, Stages
+from ...cube._tiles import Span, run, spans
 from ._convolution import Convolution
+from ._given import Pair
+from ._tile import ConvTile
 
 
 @dataclasses.dataclass(frozen=True)

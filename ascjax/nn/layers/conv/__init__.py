@@ -1,0 +1,1 @@
+"""`NZConv2d`: a convolution with its weight in FRACTAL_Z."""
