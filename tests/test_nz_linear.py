@@ -294,7 +294,7 @@ CASES = {
         {"dtype": "float8_e5m2"},
         asc.ParamError,
         r"NZLinear: dtype must be one that trains on the matrix unit \(half, "
-        r"bfloat16_t, float\), got fp8_e5m2_t",
+        r"bfloat16_t, float\), got float8_e5m2",
     ),
     "product": (
         {"product": "atlas_inference_vector"},
