@@ -69,7 +69,12 @@ class ReadRows(Step):
 
     @property
     def wants_back(self) -> Wants:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return "bits" if nests((*self.loose, *self.dims)) else "values"
+        return "bits" if self.nests else "values"
+
+    @property
+    def nests(self) -> bool:
+        """Whether all windows are one box: none overlaps or interleaves."""
+        return nests((*self.loose, *self.dims))
 
     def forward(self, x, lead, context):
         length = span(self.dims)
@@ -99,9 +104,8 @@ class ReadRows(Step):
         return Window(length, 0, self.dims).extract(rows, False)
 
     def backward(self, x, lead, context):
-        dims = (*self.loose, *self.dims)
-        if nests(dims):  # each element once: no sum
-            box = Window(self.size, self.start, dims)
+        if self.nests:  # each element once: no sum
+            box = Window(self.size, self.start, (*self.loose, *self.dims))
             return box.place(x, None, lead, context.fence, False)
         wide = widened(x)
         like = zeros((*x.shape[:lead], self.size), wide)

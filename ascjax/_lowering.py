@@ -24,6 +24,8 @@ from ._window import Dims, Window, contiguous, nests, span
 # Shorter runs than this many bytes are transposed, longer ones gathered as windows.
 WINDOW_BYTES = 128
 
+_INDEXED = 2**20  # elements of which a way back may hold an index
+
 
 def lower_map(index_map: IndexMap, fills: tuple[int, ...] = (0,)) -> Plan:
     """A plan that gathers rows, as long as the map lets them be."""
@@ -76,7 +78,8 @@ def lower_nest(
     simple = simplify(nest)
     plan = _strided(simple, src_size, dst_size, fills, bits)
     if plan is not None:
-        return _windows(simple, plan, bits, back) or plan
+        plan = _windows(simple, plan, bits, back) or plan
+        return _apart(simple, plan) if back else plan
     return lower_map(IndexMap.of_nest(nest, src_size, dst_size), fills)
 
 
@@ -144,6 +147,22 @@ def _back(nest: LoopNest, plan: Plan, bits: int) -> Plan | None:
     return dataclasses.replace(
         back, steps=(*summed, *back.steps), src_size=plan.dst_size
     )
+
+
+def _apart(nest: LoopNest, plan: Plan) -> Plan:
+    """The same plan, with a way back by an index where windows interleave, but read no
+    element twice: the windows' own would add up what is one element and zeros."""
+    first = plan.steps[0]
+    indexed = isinstance(first, ReadRows) and not first.nests and plan.back is None
+    if not indexed or max(nest.volume, plan.src_size) > _INDEXED:
+        return plan
+    index = IndexMap.of_nest(nest, plan.src_size, plan.dst_size).index
+    to = np.flatnonzero(index >= 0)
+    if np.unique(index[to]).size < to.size:
+        return plan
+    inverse = np.full(plan.src_size, KEEP, np.int32)
+    inverse[index[to]] = to
+    return dataclasses.replace(plan, back=lower_map(IndexMap(inverse, plan.dst_size)))
 
 
 def _strided(

@@ -415,9 +415,10 @@ def way_back(move):
 
 
 def test_an_injective_move_s_way_back_adds_nothing_up():
-    """A third of the cases; not among them nd2nz_022, whose windows interleave."""
+    """A third of the cases, and nd2nz_022, whose windows interleave."""
     checked = 0
-    for name, case in list(CASES.items())[::3]:
+    for name in {*list(CASES)[::3], "nd2nz_022"}:
+        case = CASES[name]
         move = move_of(case)
         steps = move.plan.steps
         read = move.index_map.index
