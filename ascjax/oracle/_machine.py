@@ -167,6 +167,7 @@ def inside(who: str, name: str, index: np.ndarray, offset: int, size: int):
 
 
 def require(ok: bool, who: str, field: str, rule: str, got: Any, part: Any = "Units"):
+    """Raise ParamError, for the spec's section `part`, unless `ok`."""
     if not ok:
         field = "".join("_" + c.lower() if c.isupper() else c for c in field)
         fix = "Give what the spec has a formula for."

@@ -122,6 +122,9 @@ def converted(
     where: Selector | None,
     only: Callable[[Any], bool] | None,
 ) -> Any:
+    """The model with `make` of each layer of exactly `kinds` that `where` and `only`
+    choose; `who` is the function that a user called, for errors."""
+
     def is_layer(node: Any) -> bool:
         return type(node) in kinds
 
