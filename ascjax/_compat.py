@@ -30,6 +30,16 @@ def fenced(f: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
     return out
 
 
+@jax.jit
+def _same(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+    return arrays
+
+
+def fenced_together(*arrays: jax.Array) -> Any:
+    """The arrays, of which XLA:CPU has none before it has all."""
+    return set_xla_metadata(_same(*arrays), inlineable="false")
+
+
 def fenced_reshape(x: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     """A reshape that XLA:CPU cannot fuse with its neighbours.
 

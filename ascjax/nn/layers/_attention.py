@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from ..._in_turn import in_turn
 from ..._products import ATLAS_A2, Product
 from ..._products import product as product_of
 from ._given import (
@@ -193,12 +194,13 @@ class NZAttention(eqx.Module):
         key_ = checked_rows("key_", key_, self.key_size)
         value = checked_rows("value", value, self.value_size)
         check_lengths(key_, value)
-        heads = (
-            self._projected(self.query_proj, query),
-            self._projected(self.key_proj, key_),
-            self._projected(self.value_proj, value),
-        )
-        heads, mask = processed(heads, process_heads), checked_mask(mask, heads)
+        queries = self._projected(self.query_proj, query)
+        key_, queries = in_turn(key_, queries)
+        keys_ = self._projected(self.key_proj, key_)
+        value, keys_ = in_turn(value, keys_)
+        values = self._projected(self.value_proj, value)
+        heads = processed((queries, keys_, values), process_heads)
+        mask = checked_mask(mask, heads)
         axis = 0 if mask is not None and mask.ndim == 3 else None
         keys = None if key is None else jax.random.split(key, self.num_heads)
         type = jnp.result_type(*heads)

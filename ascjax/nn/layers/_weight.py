@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ..._dtypes import of_array
+from ..._in_turn import in_turn
 from ..._layout import Layout
 from ..._products import Product
 from ._matmul import cube_of
@@ -35,6 +36,7 @@ def multiplied(weight: jax.Array, layout: Layout, x: jax.Array) -> jax.Array:
     XLA:CPU multiplies by [in, out] faster than by [out, in], which pays for the
     transpose that unpacks it.
     """
+    weight, x = in_turn(weight, x)
     matrix = unpacked(weight, layout, "ZN")
     sums = jnp.int32 if matrix.dtype == jnp.int8 else jnp.float32
     return jnp.matmul(x.astype(matrix.dtype), matrix, preferred_element_type=sums)
@@ -44,6 +46,7 @@ def multiplied_on_road(
     weight: jax.Array, layout: Layout, x: jax.Array, product: Product
 ) -> jax.Array:
     """The same by every call from GM to L0 and back, in tiles where it must."""
+    weight, x = in_turn(weight, x)
     matrix = unpacked(weight, layout)
     type, _ = of_array(matrix.dtype, None, _WHO)
     cube = cube_of(product, 1, *matrix.shape[-2:], type, transpose_b=True)

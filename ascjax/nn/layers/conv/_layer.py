@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ...._dtypes import AscendType, of_array
 from ...._errors import BoundsError, ParamError
+from ...._in_turn import in_turn
 from ...._layout import Layout
 from ...._products import ATLAS_A2, Product
 from ...._products import product as product_of
@@ -159,7 +160,8 @@ class NZConv2d(eqx.Module):
             fix = "Pass real and imaginary parts one by one."
             raise ParamError(WHO, "x", "be real numbers", x.dtype, fix, SOURCE)
         type = jnp.result_type(x, self.weight)
-        filters = unpacked(self.weight, self.layout, self.groups)
+        weight, x = in_turn(self.weight, x)
+        filters = unpacked(weight, self.layout, self.groups)
         x = x.astype(filters.dtype)
         if self.emulate == "path":
             held, _ = of_array(filters.dtype, None, WHO)
