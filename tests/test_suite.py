@@ -201,7 +201,9 @@ def test_a_wrong_interpreter_is_caught(monkeypatch):
 
     def wrong(nest):
         code = right(nest)
-        return {**code, "src_start": code["src_start"] + np.int32(1)}
+        numbers = list(code.numbers)
+        numbers[2] += 1  # src_start
+        return code._replace(numbers=numbers)
 
     monkeypatch.setattr(_check, "encode", wrong)
     (first, *_) = failures(few("load2d", "half", cases=12))

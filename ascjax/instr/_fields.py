@@ -73,8 +73,8 @@ def static_int(who: str, field: str, value: Any, rule: str, source: str) -> int:
             field,
             "be a Python integer, known while tracing",
             f"a tracer ({value.aval})",
-            "Parameters are static. To run many parameter sets under one compilation, "
-            "the sweep API (asc.sweep) is planned; until then call the op once a set.",
+            "Parameters are static. Run many parameter sets under one compilation with "
+            "asc.sweep, or call the op once a set.",
             source,
         )
     try:

@@ -10,12 +10,12 @@ import numpy as np
 from .. import oracle
 from .._errors import AscendError, BoundsError, OverlapError
 from .._move import Move
-from .._nest import FILL, KEEP, LoopNest
+from .._nest import FILL, KEEP
 from ..instr import REGISTRY
+from ..sweep._code import Code, encode
 from ._cases import Case, Scenario, unit_bits
 from ._documents import UNSTATED
 from ._engine import make_move, trace
-from ._interpreter import Code, encode
 from ._names import COMPUTES, site_of
 from ._op_map import op_map
 from ._result import WAYS, Status, first_difference
@@ -87,12 +87,11 @@ class Check:
         self.seconds += time.perf_counter() - started
 
     def encoded(self) -> Code | None:
-        """What the interpreter runs; None where there is no single nest to run."""
+        """What the interpreter runs; None where there is no single call to run."""
         if self.move is None or self.ended or len(self.move.calls) > 1:
             return None
         try:
-            nest = self.move.nests[0]
-            return encode(nest) if isinstance(nest, LoopNest) else None
+            return encode(self.move.nests[0])
         except AscendError as error:
             self.end("error", str(error))
             return None

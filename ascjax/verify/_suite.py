@@ -16,12 +16,12 @@ import numpy as np
 from .._errors import AscendError
 from .._products import PRODUCTS, Product
 from ..instr import REGISTRY, Params, Site
+from ..sweep._maps import class_of, compiled, maps
 from ._cases import Case
 from ._check import Check, one_line
 from ._coverage import coverage
 from ._documents import Example, examples
 from ._entry import Step
-from ._interpreter import compiled, maps, size_of
 from ._names import COMPUTES
 from ._result import Result
 from ._samples import BUILDERS, sample
@@ -235,8 +235,8 @@ def _by_interpreter(checks: Sequence[Check]) -> tuple[int, float, float]:
     codes = [code for _, code in encoded]
     dst_sizes = [check.wrong.size for check, _ in encoded]
     times = [time.perf_counter()]
-    for size in set(map(size_of, codes, dst_sizes)):
-        compiled(size)
+    for kind, size in set(map(class_of, codes, dst_sizes)):
+        compiled(kind, size)
     times.append(time.perf_counter())
     found = list(maps(codes, dst_sizes))
     times.append(time.perf_counter())

@@ -1,12 +1,13 @@
-"""The compiled interpreter: its maps are the nests', whatever their size and kind."""
+"""The compiled maps of a sweep are the nests', whatever their size and kind."""
 
 import numpy as np
 import pytest
 
 import ascjax as asc
 from ascjax import IndexMap, Loop, LoopNest
-from ascjax.verify import _interpreter
-from ascjax.verify._interpreter import encode, maps
+from ascjax.sweep import _maps
+from ascjax.sweep._code import encode
+from ascjax.sweep._maps import maps
 from ascjax.verify._samples import sample
 from ascjax.verify._suite import combinations
 
@@ -91,7 +92,7 @@ def samples(count):
     rng = np.random.default_rng(7)
     for instruction, site in combinations()[:: 458 // count]:
         made = sample(instruction, site, lambda a, b: int(rng.integers(a, b + 1)))
-        move = asc.Move.of(
+        yield asc.Move.of(
             made.params,
             src_size=made.src_size,
             dst_size=made.dst_size,
@@ -101,8 +102,6 @@ def samples(count):
             path=site.path,
             dtype=site.type,
         )
-        if isinstance(move.nests[0], LoopNest):  # runs it does not know
-            yield move
 
 
 def test_a_batch_of_all_sizes_and_instructions():
@@ -113,7 +112,10 @@ def test_the_check_of_a_batch_goes_red(monkeypatch):
     right = encode
 
     def no_start(nest):
-        return {**right(nest), "src_start": np.array(0, np.int32)}
+        code = right(nest)
+        numbers = list(code.numbers)
+        numbers[2] = 0  # src_start
+        return code._replace(numbers=numbers)
 
     monkeypatch.setitem(globals(), "encode", no_start)
     with pytest.raises(AssertionError):
@@ -121,7 +123,7 @@ def test_the_check_of_a_batch_goes_red(monkeypatch):
 
 
 def test_one_compilation_serves_all_nests_of_a_size():
-    before = _interpreter.compiled.cache_info().misses
+    before = _maps.compiled.cache_info().misses
     for extent in range(1, 40):
         nest_map(LoopNest.strided(0, 0, ("i", extent, 3, 2)), 2 * extent)
-    assert _interpreter.compiled.cache_info().misses - before <= 1
+    assert _maps.compiled.cache_info().misses - before <= 1
