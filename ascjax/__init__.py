@@ -68,3 +68,5 @@ from .instr.nddma import NdDmaLoopInfo as NdDmaLoopInfo
 from .instr.nddma import NdDmaParams as NdDmaParams
 from .instr.nddma import nddma_dci as nddma_dci
 from .instr.nz2nd import Nz2NdParamsFull as Nz2NdParamsFull
+from .sweeps import Sweep as Sweep
+from .sweeps import sweep as sweep

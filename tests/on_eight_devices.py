@@ -14,6 +14,7 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import ascjax as asc
+from ascjax.sweeps._jobs import _Spread
 
 # Read when JAX starts its first device, which no import has done.
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -508,3 +509,19 @@ def test_scales_are_of_the_whole_batch_over_the_mesh(way, mesh):
         ways = {"eagerly": run, "jit": eqx.filter_jit(run)}
         made = asc.nn.quantise(layer, put(mesh, xs, "x"), run=ways[way])
         check_equal(made.x_scale, np.float32(9 + row) / np.float32(127))
+
+
+# --- sweeps
+
+
+def test_a_sweep_is_spread_over_all_devices():
+    l1 = np.arange(1024, dtype="float16")
+    cases = [asc.LoadData2DParams(k % 4, k % 3, k % 2) for k in range(100)]
+    over = asc.sweep("load2d", cases, l1)
+    alone = asc.sweep("load2d", cases, l1, devices=jax.local_devices()[:1])
+    assert over.status.tolist() == alone.status.tolist()
+    for x, y in zip(over, alone, strict=True):
+        np.testing.assert_array_equal(x, y)
+    put = _Spread(None).put(np.zeros((16, 1), np.int32))
+    assert spread(put)
+    assert not spread(_Spread(jax.local_devices()[:1]).put(np.zeros((8, 1), np.int32)))

@@ -125,6 +125,7 @@ OPS = (
     "convert",
     "fixpipe",
     "mmad",
+    "sweep",
 )
 PARTS = (
     *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),
@@ -132,7 +133,7 @@ PARTS = (
 )
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product", "Held", "Layout", "Runs", "Entry"),
+    *("Plan", "Product", "Held", "Layout", "Runs", "Entry", "Sweep"),
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",

@@ -5,9 +5,9 @@ import pytest
 
 import ascjax as asc
 from ascjax import IndexMap, Loop, LoopNest
-from ascjax.sweep import _maps
-from ascjax.sweep._code import encode
-from ascjax.sweep._maps import maps
+from ascjax.sweeps import _maps
+from ascjax.sweeps._code import encode
+from ascjax.sweeps._maps import maps
 from ascjax.verify._samples import sample
 from ascjax.verify._suite import combinations
 

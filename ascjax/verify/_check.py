@@ -12,7 +12,7 @@ from .._errors import AscendError, BoundsError, OverlapError
 from .._move import Move
 from .._nest import FILL, KEEP
 from ..instr import REGISTRY
-from ..sweep._code import Code, encode
+from ..sweeps._code import Code, encode
 from ._cases import Case, Scenario, unit_bits
 from ._documents import UNSTATED
 from ._engine import make_move, trace

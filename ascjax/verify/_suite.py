@@ -16,7 +16,7 @@ import numpy as np
 from .._errors import AscendError
 from .._products import PRODUCTS, Product
 from ..instr import REGISTRY, Params, Site
-from ..sweep._maps import class_of, compiled, maps
+from ..sweeps._maps import class_of, compiled, maps
 from ._cases import Case
 from ._check import Check, one_line
 from ._coverage import coverage

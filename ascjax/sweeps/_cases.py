@@ -28,7 +28,7 @@ def instruction_of(instruction: Any) -> type[Params]:
         fix = "Use jax.vmap over asc.mmad for many matrices of one size."
         rule = "be a move, of one source and one destination"
         raise SupportError(WHO, "instruction", rule, "mmad", fix, MmadParams.source)
-    return params_class(instruction)
+    return params_class(str(instruction))
 
 
 def made(cls: type[Params], cases: Any) -> list[Params | AscendError]:

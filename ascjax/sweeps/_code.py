@@ -6,7 +6,6 @@ rows, so that all calls of one `Kind` share a program.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -127,7 +126,7 @@ def _bound(coord: Coord, extent: int, live: list[int]) -> tuple:
 
 
 def _of_runs(runs: Runs) -> Code:
-    rows = max(_LEAST_ROWS, 1 << (max(1, runs.dst.size) - 1).bit_length())
+    rows = _power_of_4(max(_LEAST_ROWS, runs.dst.size))
     numbers = [runs.volume, runs.dst_start, runs.src_start, runs.length, runs.dst_step]
     numbers += _padded(runs.dst.tolist(), rows)
     numbers += _padded(runs.src.tolist(), rows)
@@ -174,4 +173,8 @@ def size_class(elements: int) -> int:
     >>> size_class(5), size_class(1025)
     (1024, 4096)
     """
-    return 1 << 2 * math.ceil(math.log2(max(elements, 1 << 10)) / 2)
+    return _power_of_4(max(elements, 1 << 10))
+
+
+def _power_of_4(least: int) -> int:
+    return 1 << 2 * (((least - 1).bit_length() + 1) // 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax.core import Tracer
 
-from .._dtypes import AscendType, of_array
+from .._dtypes import AscendType
 from .._errors import ParamError
 
 SOURCE = "instructions.md, Units"
@@ -58,8 +58,3 @@ def array_from(bits: np.ndarray, held: Any, packed: bool) -> np.ndarray:
     if np.dtype(held).name == "int4":  # NumPy's holds the sign in all of its byte
         bits = np.where(bits > 7, bits | 0xF0, bits).astype(np.uint8)
     return bits.view(held)
-
-
-def type_held(who: str, array: np.ndarray, dtype: Any) -> tuple[AscendType, bool]:
-    """The Ascend type of an array, and whether an entry holds two elements."""
-    return of_array(array.dtype, dtype, who)

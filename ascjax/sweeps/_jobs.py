@@ -108,7 +108,7 @@ class _Run:
     def add(self, position: int, job: Job) -> None:
         coded = _coded(job)
         if coded is None:
-            self.done[position] = _on_host(job)
+            self._keep(position, _on_host(job))
             return
         one, codes = coded
         waiting = self.waiting.setdefault(one, [])
@@ -119,9 +119,14 @@ class _Run:
         while self.held > self.memory and (self.waiting or self.flying):
             self._let_go()
 
+    def _keep(self, position: int, after: np.ndarray) -> None:
+        self.done[position] = after
+        self.held += after.nbytes
+
     def ready(self) -> Iterator[np.ndarray]:
         while self.next in self.done:
             after = self.done.pop(self.next)
+            self.held -= after.nbytes
             self.next += 1
             yield after
 
@@ -135,9 +140,11 @@ class _Run:
         return self.spread.count * max(1, each)
 
     def _let_go(self) -> None:
-        """Bring in a batch that runs, or start the one that the next result needs."""
-        if not self.flying:
-            self._launch(min(self.waiting, key=lambda one: self.waiting[one][0][0]))
+        """Start the batch that the next result waits for, or bring in one that runs."""
+        if self.waiting:
+            oldest = min(self.waiting, key=lambda one: self.waiting[one][0].position)
+            if not self.flying or self.waiting[oldest][0].position == self.next:
+                self._launch(oldest)
         self._land()
 
     def _launch(self, one: _Class) -> None:
@@ -153,7 +160,7 @@ class _Run:
         part, after = self.flying.popleft()
         rows = _joined(np.asarray(after))
         for row, (position, job, _) in zip(rows, part, strict=False):
-            self.done[position] = row[: job.move.dst_size].copy()
+            self._keep(position, row[: job.move.dst_size].copy())
             self.held -= _bytes(job)
 
 
@@ -171,7 +178,7 @@ class _Spread:
 
 
 def _bytes(job: Job) -> int:
-    return job.src.nbytes + 2 * job.dst.nbytes
+    return job.src.nbytes + job.dst.nbytes
 
 
 def _coded(job: Job) -> tuple[_Class, list[Code]] | None:
@@ -201,7 +208,7 @@ def _coded(job: Job) -> tuple[_Class, list[Code]] | None:
 
 
 def _codes(move: Move) -> list[Code]:
-    """One code where the calls are one nest without a second write, else one a call."""
+    """A code for each call that writes; one where none does."""
     live = [nest for nest in move.nests if nest.volume] or list(move.nests[:1])
     return [encode(nest) for nest in live]
 

@@ -46,7 +46,7 @@ def maps(
       dst_sizes: elements of each destination.
 
     >>> from ascjax import LoopNest
-    >>> from ascjax.sweep._code import encode
+    >>> from ascjax.sweeps._code import encode
     >>> nest = LoopNest.strided(0, 1, ("r", 2, 1, 3), ("c", 3, 2, 1))
     >>> [(k, index.tolist()) for k, index in maps([encode(nest)], [8])]
     [(0, [-1, 0, 2, 4, 1, 3, 5, -1])]
