@@ -14,7 +14,8 @@ import typer
 
 from . import cli_weights
 from ._errors import AscendError
-from .verify import Result, case_files, check_case, read_cases
+from .dumps import check_dumps
+from .verify import Case, Result, case_files, check_case, read_cases
 from .verify import _report as report
 
 app = typer.Typer(
@@ -195,8 +196,13 @@ def _verify_files(
     found = [case for path in paths for case in read_cases(path)]
     results: list[Result] = []
     met: collections.Counter[str] = collections.Counter()
+    of_dumps = check_dumps(c for c in found if isinstance(c, Case) and c.dump)
     with report.progress("cases", show=not quiet) as advance:
         for case in found:
+            if isinstance(case, Case) and case.dump:
+                results.append(next(of_dumps))
+                advance(len(results), len(found))
+                continue
             through_op = every > 0 and met[case.instruction] % every == 0
             results.append(check_case(case, through_op=through_op))
             met[case.instruction] += results[-1].status in ("ok", "mismatch")
