@@ -46,6 +46,9 @@ from ._run import run_move as run_move
 from ._runs import Runs as Runs
 from ._sequence import Sequence as Sequence
 from ._sequence import sequence as sequence
+from .diagnosis import Diagnosis as Diagnosis
+from .diagnosis import Explanation as Explanation
+from .diagnosis import diagnose as diagnose
 from .instr import Params as Params
 from .instr.data_copy import DataCopyParams as DataCopyParams
 from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams

@@ -1,4 +1,4 @@
-"""The command `ascjax`: verify, list, show, weights."""
+"""The command `ascjax`: verify, diagnose, list, show, weights."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 
 from . import cli_weights
 from ._errors import AscendError
+from .cli_diagnose import diagnose
 from .dumps import check_dumps
 from .verify import Case, Result, case_files, check_case, read_cases
 from .verify import _report as report
@@ -25,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_weights.app, name="weights")
+app.command()(diagnose)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -84,7 +86,7 @@ def root(
         ),
     ] = None,
 ) -> None:
-    """Ascend NPU data moves as static index maps: list, show, verify, weights."""
+    """Ascend NPU data moves as static index maps: list, show, verify, diagnose."""
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:
