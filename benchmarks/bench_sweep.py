@@ -95,7 +95,7 @@ def _row(instruction: str, cases: int, one_by_one: int) -> report.Row:
     """Sweep, oracle and single compilations of the same cases, every answer checked."""
     drawn = list(_drawn(instruction, cases))
     start = time.perf_counter()
-    moves = [_move(made, site) for made, site in drawn]
+    moves = [made.move(site) for made, site in drawn]
     made_at = time.perf_counter()
     jobs = list(_jobs(moves))
     ready = time.perf_counter()
@@ -131,19 +131,6 @@ def _drawn(instruction: str, cases: int) -> Iterator[tuple[Sample, Site]]:
     for k in range(cases):
         site = sites[k % len(sites)]
         yield sample(instruction, site, lambda a, b: int(rng.integers(a, b + 1))), site
-
-
-def _move(made: Sample, site: Site) -> asc.Move:
-    return asc.Move.of(
-        made.params,
-        src_size=made.src_size,
-        dst_size=made.dst_size,
-        src_offset=made.src_offset,
-        dst_offset=made.dst_offset,
-        product=site.product,
-        path=site.path,
-        dtype=site.type,
-    )
 
 
 def _jobs(moves: Sequence[asc.Move]) -> Iterator[Job]:
@@ -201,7 +188,7 @@ def _by_op(move: asc.Move, job: Job) -> None:
 
 def _throughput(instruction: str, cases: int) -> float:
     """Cases a second of a warm sweep, moves made before."""
-    moves = [_move(made, site) for made, site in _drawn(instruction, cases)]
+    moves = [made.move(site) for made, site in _drawn(instruction, cases)]
     jobs = list(_jobs(moves))
     for _ in run_jobs(jobs):
         pass

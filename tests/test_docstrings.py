@@ -127,6 +127,7 @@ OPS = (
     "mmad",
     "sweep",
     "diagnose",
+    "assert_same_move",
 )
 PARTS = (
     *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),

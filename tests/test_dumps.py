@@ -257,16 +257,7 @@ def drawn(folder, count, wrong=()):
             lambda a, b: int(rng.integers(a, b + 1)),
             nop=False,
         )
-        move = asc.Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        move = made.move(site)
         word = f"uint{max(8, move.type.bits)}"
         top = 2 ** min(move.type.bits, 63)
         src, before = (

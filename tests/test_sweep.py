@@ -36,16 +36,7 @@ def samples():
     found = []
     for instruction, site in combinations()[::3]:
         made = sample(instruction, site, lambda a, b: int(random.integers(a, b + 1)))
-        move = asc.Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        move = made.move(site)
         found.append(job_of(move, random))
     return found
 

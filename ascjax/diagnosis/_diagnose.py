@@ -185,13 +185,13 @@ def diagnose(
     """  # noqa: E501
     cls = instruction_of(instruction)
     params = fields if isinstance(fields, cls) else _params(cls, fields)
-    source, type = _held(cls, "src", src, dtype)
+    source, type = held(cls, "src", src, dtype)
     conversion = params.conversion(type)
     arrives = (conversion.type if conversion else type).name
-    after, _ = _held(cls, "dst_after", dst_after, arrives)
+    after, _ = held(cls, "dst_after", dst_after, arrives)
     before = None
     if dst_before is not None:
-        before, _ = _held(cls, "dst_before", dst_before, arrives)
+        before, _ = held(cls, "dst_before", dst_before, arrives)
     call = Call(params, src_offset, dst_offset)
     return of_bits(source, before, after, call, type, product, path, overlap)
 
@@ -259,7 +259,7 @@ def _params(cls: type[Params], fields: Any) -> Params:
     return cls.from_fields(fields)
 
 
-def _held(
+def held(
     cls: type[Params], field: str, value: Any, dtype: Any
 ) -> tuple[np.ndarray, AscendType]:
     """A buffer as bits, and its type as the instruction counts it."""

@@ -54,7 +54,7 @@ def check_dumps(
             check = _opened(case)
             waiting.append(check)
             if check.move is not None and check.dump is not None:
-                yield from _jobs(check.move, check.dump)
+                yield from jobs_of(check.move, check.dump)
 
     started = time.perf_counter()
     ran = run_jobs(jobs(), memory=memory, devices=devices)
@@ -101,7 +101,7 @@ def _opened(case: Case) -> _Check:
         return _Check(case, "error", one_line(error))
 
 
-def _jobs(move: Move, dump: Dump) -> Iterator[Job]:
+def jobs_of(move: Move, dump: Dump) -> Iterator[Job]:
     """The move on what the destination held; where nobody kept that, on zeros and on
     ones, so that what is not written differs."""
     if dump.dst_before is not None:
@@ -125,13 +125,7 @@ def _compared(check: _Check, found: list[np.ndarray]) -> Result:
     case, move, dump = check.case, check.move, check.dump
     if move is None or dump is None:
         return _ended(check)
-    expected, got = found[0], dump.dst_after
-    wrong = expected != got
-    if len(found) > 1:
-        wrong &= expected == found[1]  # written, whatever was there before
-    message = ""
-    if wrong.any():
-        message = _said(move, dump, expected, int(wrong.argmax()))
+    wrong, message = difference(move, dump, found)
     return Result(
         case.id,
         case.instruction,
@@ -142,6 +136,21 @@ def _compared(check: _Check, found: list[np.ndarray]) -> Result:
         file=case.file,
         compared=("dump",),
     )
+
+
+def difference(
+    move: Move, dump: Dump, found: list[np.ndarray]
+) -> tuple[np.ndarray, str]:
+    """Which elements of a dump are wrong, and the first of them in words; "" for none.
+
+    `found` is what `jobs_of` the move came to.
+    """
+    expected = found[0]
+    wrong = expected != dump.dst_after
+    if len(found) > 1:
+        wrong &= expected == found[1]  # written, whatever was there before
+    first = _said(move, dump, expected, int(wrong.argmax())) if wrong.any() else ""
+    return wrong, first
 
 
 def _said(move: Move, dump: Dump, expected: np.ndarray, at: int) -> str:
