@@ -152,6 +152,8 @@ class LoopNest:
 
     def shift(self, src: int, dst: int) -> LoopNest:
         """The same move, its operands starting `src` and `dst` elements later."""
+        if src == dst == 0:
+            return self
         return dataclasses.replace(
             self, src_start=self.src_start + src, dst_start=self.dst_start + dst
         )
@@ -166,9 +168,13 @@ class LoopNest:
 
     def dst_range(self) -> tuple[int, int]:
         """First and last destination element that is written, inclusive."""
+        return self._dst_range
+
+    @functools.cached_property
+    def _dst_range(self) -> tuple[int, int]:
         ends = [loop.dst_stride * (loop.extent - 1) for loop in self.loops]
-        low = self.dst_start + sum(min(end, 0) for end in ends)
-        return low, self.dst_start + sum(max(end, 0) for end in ends)
+        low = self.dst_start + sum([end for end in ends if end < 0])
+        return low, self.dst_start + sum([end for end in ends if end > 0])
 
     def _inside(
         self, coord: Coord, extent: int, first: int, last: int
