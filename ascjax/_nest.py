@@ -13,6 +13,7 @@ iterations, the innermost last.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -68,7 +69,11 @@ class Coord:
 
     def loops(self) -> tuple[int, ...]:
         """Indices of the loops that move this coordinate."""
-        return tuple(k for k, term in enumerate(self.terms) if term)
+        return self._loops
+
+    @functools.cached_property
+    def _loops(self) -> tuple[int, ...]:
+        return tuple([k for k, term in enumerate(self.terms) if term])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,13 +145,15 @@ class LoopNest:
                 )
             seen |= set(coord.loops())
 
-    @property
+    @functools.cached_property
     def volume(self) -> int:
         """How many elements are written; 0 for a NOP."""
-        return math.prod(loop.extent for loop in self.loops)
+        return math.prod([loop.extent for loop in self.loops])
 
     def shift(self, src: int, dst: int) -> LoopNest:
         """The same move, its operands starting `src` and `dst` elements later."""
+        if src == dst == 0:
+            return self
         return dataclasses.replace(
             self, src_start=self.src_start + src, dst_start=self.dst_start + dst
         )
@@ -161,20 +168,38 @@ class LoopNest:
 
     def dst_range(self) -> tuple[int, int]:
         """First and last destination element that is written, inclusive."""
-        ends = [loop.dst_stride * (loop.extent - 1) for loop in self.loops]
-        low = self.dst_start + sum(min(end, 0) for end in ends)
-        return low, self.dst_start + sum(max(end, 0) for end in ends)
+        return self._dst_range
 
-    def _values(self, coord: Coord) -> np.ndarray:
-        """Every value that a coordinate takes, over its own loops only."""
+    @functools.cached_property
+    def _dst_range(self) -> tuple[int, int]:
+        ends = [loop.dst_stride * (loop.extent - 1) for loop in self.loops]
+        low = self.dst_start + sum([end for end in ends if end < 0])
+        return low, self.dst_start + sum([end for end in ends if end > 0])
+
+    def _inside(
+        self, coord: Coord, extent: int, first: int, last: int
+    ) -> tuple[int, int] | None:
+        """First and last of a coordinate's values, over its own loops only, that are in
+        [0, extent); `first` and `last` are those of all."""
+        if len(coord.loops()) == 1:
+            step = abs(coord.terms[coord.loops()[0]])
+            low = first if first >= 0 else first % step
+            high = min(last, extent - 1)
+            high -= (high - first) % step
+            return (low, high) if low <= high else None
         value = np.array([coord.offset], np.int64)
         for k in coord.loops():
             steps = coord.terms[k] * np.arange(self.loops[k].extent, dtype=np.int64)
             value = np.unique(np.add.outer(value, steps))
-        return value
+        inside = value[(value >= 0) & (value < extent)]
+        return (int(inside[0]), int(inside[-1])) if inside.size else None
 
     def src_range(self) -> tuple[int, int] | None:
         """First and last source element that is read, inclusive; None if none is."""
+        return self._src_range
+
+    @functools.cached_property
+    def _src_range(self) -> tuple[int, int] | None:
         low = high = self.src_start
         for coord in self.coords:
             ends = [coord.terms[k] * (self.loops[k].extent - 1) for k in coord.loops()]
@@ -184,11 +209,10 @@ class LoopNest:
                 first = min(max(first, 0), coord.extent - 1)
                 last = min(max(last, 0), coord.extent - 1)
             elif coord.extent is not None and not 0 <= first <= last < coord.extent:
-                values = self._values(coord)
-                inside = values[(values >= 0) & (values < coord.extent)]
-                if inside.size == 0:
+                inside = self._inside(coord, coord.extent, first, last)
+                if inside is None:
                     return None
-                first, last = int(inside[0]), int(inside[-1])
+                first, last = inside
             low += min(first * coord.stride, last * coord.stride)
             high += max(first * coord.stride, last * coord.stride)
         return low, high

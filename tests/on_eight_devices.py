@@ -14,7 +14,9 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import ascjax as asc
-from ascjax.sweeps._jobs import _Spread
+from ascjax.sweeps._batch import Spread
+from ascjax.sweeps._code import Kind
+from ascjax.sweeps._program import apply, mapper
 
 # Read when JAX starts its first device, which no import has done.
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -515,13 +517,54 @@ def test_scales_are_of_the_whole_batch_over_the_mesh(way, mesh):
 
 
 def test_a_sweep_is_spread_over_all_devices():
+    """Of calls, runs, paddings and 64 bits alike: what one device gives."""
     l1 = np.arange(1024, dtype="float16")
-    cases = [asc.LoadData2DParams(k % 4, k % 3, k % 2) for k in range(100)]
-    over = asc.sweep("load2d", cases, l1)
-    alone = asc.sweep("load2d", cases, l1, devices=jax.local_devices()[:1])
-    assert over.status.tolist() == alone.status.tolist()
-    for x, y in zip(over, alone, strict=True):
-        np.testing.assert_array_equal(x, y)
-    put = _Spread(None).put(np.zeros((16, 1), np.int32))
-    assert spread(put)
-    assert not spread(_Spread(jax.local_devices()[:1]).put(np.zeros((8, 1), np.int32)))
+    load2d = [asc.LoadData2DParams(k % 4, k % 3, k % 2) for k in range(100)]
+    image = np.arange(16 * 16 * 16, dtype="float16")
+    load3d = [
+        asc.LoadData3DParamsV2(
+            l1_h=4 + k % 3, l1_w=5, channel_size=16, k_extension=16, m_extension=16,
+            filter_w=1 + k % 2, filter_h=1 + k % 2, stride_w=1, stride_h=1,
+            dilation_filter_w=1, dilation_filter_h=1,
+        )
+        for k in range(20)
+    ]  # fmt: skip
+    info = asc.NdDmaLoopInfo((1,), (1,), (8,), (3,), (2,))
+    sweeps = [
+        ("load2d", load2d, l1, {}),
+        ("load3dv2", load3d, image, {"product": "910B", "path": "L1->L0A"}),
+        ("nddma", [asc.NdDmaParams(info, 0)] * 9, l1[:8].astype("uint64"), {}),
+    ]
+    for name, cases, src, where in sweeps:
+        over = asc.sweep(name, cases, src, **where)
+        alone = asc.sweep(name, cases, src, devices=jax.local_devices()[:1], **where)
+        assert over.status.tolist() == alone.status.tolist()
+        assert over.ok.any()
+        for x, y in zip(over, alone, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
+def sends(lowered) -> bool:
+    program = lowered.compile().as_text()
+    words = "all-gather", "all-reduce", "all-to-all", "collective"
+    return any(word in program for word in words)
+
+
+def test_the_check_of_what_is_sent_goes_red():
+    total = jax.jit(lambda x: x.sum(0))
+    assert sends(total.lower(Spread(None).put(np.zeros((16, 4), np.int32))))
+
+
+@pytest.mark.parametrize("kind", [Kind(4, 0, 0), Kind(8, 8, 0), Kind(0, 0, 64)])
+@pytest.mark.parametrize("last", [False, True])
+def test_the_programs_of_a_sweep_send_nothing(kind, last):
+    """Each device has its own cases, from operands to results."""
+    put = Spread(None).put
+    numbers = put(np.zeros((16, 2, kind.length), np.int32))
+    run = mapper(kind, 1024, last)
+    index = run(numbers)
+    buffers = [put(np.zeros((16, n), np.uint16)) for n in (4096, 1024, 2)]
+    assert spread(index) and spread(apply(index, *buffers))
+    for lowered in (run.lower(numbers), apply.lower(index, *buffers)):
+        assert not sends(lowered)
+    assert not spread(Spread(jax.local_devices()[:1]).put(np.zeros((8, 1), np.int32)))

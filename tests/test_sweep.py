@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import ascjax as asc
+from ascjax import oracle
 from ascjax.sweeps import Job, run_jobs
+from ascjax.sweeps._batch import coded, on_host
 from ascjax.sweeps._code import Kind, encode, kind_of, nop, size_class
-from ascjax.sweeps._jobs import _coded, _on_host, _Run
+from ascjax.sweeps._jobs import _Run
+from ascjax.sweeps._program import _settled
 from ascjax.verify._samples import sample
 from ascjax.verify._suite import combinations
 
@@ -30,25 +33,66 @@ def job_of(move, random):
 
 
 @functools.cache
-def samples():
-    """A job of every instruction, product, path and type in turn."""
+def drawn():
+    """(sample, site, job) of every instruction, product, path and type in turn; few
+    large ones, which need programs of their own."""
     random = rng()
     found = []
-    for instruction, site in combinations()[::3]:
+    for k, (instruction, site) in enumerate(combinations()[::3]):
         made = sample(instruction, site, lambda a, b: int(random.integers(a, b + 1)))
         move = made.move(site)
-        found.append(job_of(move, random))
+        if max(move.src_size, move.dst_size) <= 4096 or k % 9 == 0:
+            found.append((made, site, job_of(move, random)))
     return found
 
 
+@functools.cache
+def samples():
+    return [job for _, _, job in drawn()]
+
+
 def by_map(job):
-    """The answer by the move's map, in NumPy; the converted ones by the op's plan."""
-    if job.move.conversion is None:
-        fills = [job.dst.dtype.type(bits & 2**64 - 1) for bits in job.move.fills]
-        return job.move.index_map.apply(job.src, job.dst, fill=fills)
-    src = job.src.view(job.move.type.carrier)
-    dst = job.dst.view(job.move.arrives.carrier)
+    """The answer by the move's map, in NumPy."""
+    fills = [job.dst.dtype.type(bits & 2**64 - 1) for bits in job.move.fills]
+    return job.move.index_map.apply(converted(job), job.dst, fill=fills)
+
+
+def converted(job):
+    """The bits of the source's values as they arrive."""
+    move, few = job.move, 1 << 14
+    if move.conversion is None:
+        return job.src
+    held = np.zeros(few * -(-job.src.size // few), job.src.dtype)
+    held[: job.src.size] = job.src
+    pieces = held.view(move.type.carrier).reshape(-1, few)  # one shape, one compilation
+    found = [np.asarray(jax.jit(move.conversion)(piece)) for piece in pieces]
+    return np.concatenate(found).view(job.dst.dtype)[: job.src.size]
+
+
+def by_op(job):
+    """The answer by the move's own compilation."""
+    carriers = job.move.type.carrier, job.move.arrives.carrier
+    src, dst = (x.view(c) for x, c in zip(job[1:], carriers, strict=True))
     return np.asarray(asc.run_move(job.move, src, dst)).view(job.dst.dtype)
+
+
+def by_oracle(made, site, job):
+    """The answer by the oracle's map of element numbers."""
+    where = oracle.run(
+        made.params.instruction,
+        made.params.to_fields(),
+        site.type.bits,
+        np.arange(job.src.size),
+        np.full(job.dst.size, -1),
+        src_offset=made.src_offset,
+        dst_offset=made.dst_offset,
+        pad=-2,
+        product=site.product.key,
+        path=site.path,
+    )
+    answer = np.where(where == -1, job.dst, converted(job)[np.maximum(where, 0)])
+    padding = job.move.fills[0] & 2 ** (8 * job.dst.itemsize) - 1
+    return np.where(where == -2, job.dst.dtype.type(padding), answer)
 
 
 def check_jobs(jobs, **options):
@@ -57,28 +101,115 @@ def check_jobs(jobs, **options):
     assert len(after) == len(jobs)
     for found, job in zip(after, jobs, strict=True):
         np.testing.assert_array_equal(found, by_map(job))
+    return after
 
 
 def test_every_instruction_product_path_and_type():
     instructions = {job.move.calls[0].params.instruction for job in samples()}
     assert instructions == set(asc.instr.REGISTRY)
-    check_jobs(samples())
+    after = check_jobs(samples())
+    for found, (made, site, job) in zip(after, drawn(), strict=True):
+        np.testing.assert_array_equal(found, by_oracle(made, site, job))
+
+
+def test_a_compilation_of_its_own_gives_the_same():
+    """Of each instruction one that moves something."""
+    jobs = {}
+    for job in samples():
+        move, params = job.move, job.move.calls[0].params
+        narrow = job.src.itemsize < 8  # 64 bits need jax_enable_x64 there
+        if move.nests[0].volume and narrow and job.src.size < 5000:
+            jobs.setdefault(params.instruction, job)
+    assert jobs.keys() == set(asc.instr.REGISTRY)
+    for found, job in zip(run_jobs(jobs.values()), jobs.values(), strict=True):
+        np.testing.assert_array_equal(found, by_op(job))
+
+
+@pytest.mark.parametrize("quant", ["NoQuant", "F322F16", "F322BF16"])
+@pytest.mark.parametrize("relu", [False, True])
+def test_fixpipe_converts_as_its_own_compilation_does(quant, relu):
+    """NaNs, infinities, subnormal numbers and ties among the values."""
+    params = asc.FixpipeParams(
+        16, 16, 16, 20, src_nd_stride=1, dst_nd_stride=1, quant_pre=quant, relu_en=relu
+    )
+    move = asc.Move.of(params, src_size=256, dtype="float")
+    job = job_of(move, rng())
+    special = [
+        0,
+        1 << 31,
+        1,
+        0x7F800001,
+        0xFFC00055,
+        0x7F800000,
+        0x3F801000,
+        0xBF808000,
+    ]
+    src = np.concatenate([np.array(special, "uint32"), job.src[8:]])
+    job = job._replace(src=src)
+    (after,) = run_jobs([job])
+    np.testing.assert_array_equal(after, by_op(job))
+
+
+def test_nans_keep_their_payloads_and_zeros_their_sign():
+    (job,) = [job_of(loop_of_calls(1, 0), rng())]
+    src = np.tile([0x7C01, 0xFE55, 0x8000, 1], 1024).astype("uint16")
+    (after,) = run_jobs([job._replace(src=src)])
+    assert after[:4].tolist() == [0x7C01, 0xFE55, 0x8000, 1]
 
 
 def test_the_check_goes_red():
-    (first, *rest) = samples()[:3]
-    wrong = first.dst.copy()
-    wrong[:] += 1
-    jobs = iter([first._replace(dst=wrong), *rest])
-    after = list(run_jobs(jobs))
-    with pytest.raises(AssertionError):
-        for found, job in zip(after, [first, *rest], strict=True):
-            np.testing.assert_array_equal(found, by_map(job) + 1)
+    """An element that arrives elsewhere, and one with another bit."""
+    made, site, job = next(one for one in drawn() if one[2].src.itemsize == 4)
+    (after,) = run_jobs([job])
+    np.testing.assert_array_equal(after, by_oracle(made, site, job))
+    for wrong in (np.roll(after, 1), after ^ (np.arange(after.size) == 0)):
+        for answer in (by_map(job), by_oracle(made, site, job)):
+            with pytest.raises(AssertionError):
+                np.testing.assert_array_equal(wrong, answer)
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 16, 1 << 22])
 def test_any_memory_gives_the_same(memory):
-    check_jobs(samples()[::7], memory=memory)
+    jobs = samples()[:: len(samples()) // 8]
+    check_jobs([*jobs, *jobs], memory=memory)
+
+
+@pytest.mark.parametrize("devices", [1, 8, 64])
+def test_a_batch_is_planned_for_its_memory(devices):
+    """On all devices together, whatever there are of them."""
+    one, _ = coded(0, samples()[0])
+    run = _Run(1 << 24, [jax.devices()[0]])
+    run.spread.count = devices
+    for elements in (1 << 10, 1 << 14, 1 << 18):
+        most = run.most(one._replace(src=elements, dst=elements))
+        assert most % devices == 0
+        assert most == devices or 128 * most * elements <= run.memory
+    assert run.most(one._replace(src=1 << 10, dst=1 << 10)) > devices
+
+
+def test_only_what_is_read_and_written_goes_to_a_device():
+    """A fractal out of a large buffer needs a small program, and few bytes."""
+    far = asc.LoadData2DParams(start_index=4000, repeat_times=1)
+    move = asc.Move.of(
+        far, src_size=4096 * 256, dst_size=2**20, dst_offset=2**19, dtype="half"
+    )
+    one, waits = coded(0, job_of(move, rng()))
+    assert (one.src, one.dst, waits.src.size) == (1024, 1024, 256)
+    assert waits.written == slice(2**19, 2**19 + 256)
+    check_jobs([job_of(move, rng())])
+
+
+def test_operands_may_be_changed_once_a_job_is_taken():
+    job = samples()[0]
+    want = by_map(job)
+
+    def jobs():
+        src, dst = job.src.copy(), job.dst.copy()
+        yield job._replace(src=src, dst=dst)
+        src[:], dst[:] = 1, 2
+
+    (after,) = run_jobs(jobs())
+    np.testing.assert_array_equal(after, want)
 
 
 def test_jobs_are_taken_as_they_are_needed():
@@ -96,7 +227,7 @@ def test_jobs_are_taken_as_they_are_needed():
 def test_results_that_wait_for_an_earlier_one_are_bounded():
     """One job of a rare size first, then many of another."""
     rare, common = samples()[0], samples()[-1]
-    assert _coded(rare)[0] != _coded(common)[0]
+    assert coded(0, rare)[0] != coded(0, common)[0]
     run = _Run(50 * (common.src.nbytes + common.dst.nbytes), None)
     most = 0
     for position in range(2000):
@@ -141,7 +272,8 @@ def test_load3d_beside_load2d_in_one_sequence_is_applied_too():
         job.move
         for job in samples()
         if job.move.calls[0].params.instruction == "load3dv2"
-        and job.move.type.name == "half"
+        and isinstance(job.move.nests[0], asc.Runs)
+        and job.move.type.bits == 16
         and job.move.src_size >= 256
     ][:1]
     load2d = asc.Call(asc.LoadData2DParams(repeat_times=1), 0, 0)
@@ -151,17 +283,38 @@ def test_load3d_beside_load2d_in_one_sequence_is_applied_too():
         dst_size=max(256, load3d.dst_size),
         product=load3d.product,
         path=load3d.path,
-        dtype="half",
+        dtype=load3d.type,
     )
     assert kind_of([encode(nest) for nest in both.nests]) is None
     check_jobs([job_of(both, rng())])
 
 
 def test_a_buffer_that_no_program_has_room_for():
-    params = asc.DataCopyParams(1, 1, 0, 0)
-    move = asc.Move.of(params, src_size=2**22 + 1, dst_size=16, dtype="half")
-    assert _coded(Job(move, np.zeros(1), np.zeros(1))) is None
-    check_jobs([job_of(move, rng())])
+    """It reads two fractals that lie further apart than 2^22 elements."""
+    params = asc.LoadData2DParams(repeat_times=2, src_stride=2**13 + 1)
+    move = asc.Move.of(params, src_size=2**22 + 1024, dtype="int8_t")
+    job = job_of(move, rng())
+    assert coded(0, job) is None
+    check_jobs([job])
+
+
+@pytest.mark.parametrize("changed", ["src", "dst"])
+@pytest.mark.parametrize("how", [lambda x: x[1:], lambda x: x.view("int8")])
+def test_operands_that_are_not_the_move_s_are_refused(changed, how):
+    job = job_of(loop_of_calls(1, 0), rng())
+    wrong = job._replace(**{changed: how(getattr(job, changed))})
+    with pytest.raises(asc.BoundsError, match=f"{changed} must be the bits of"):
+        list(run_jobs([wrong]))
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_a_quotient_that_a_device_rounds_wrongly_is_settled(off):
+    step = np.r_[0:3000, 2**22 - 3000 : 2**22].astype("int32")
+    for by in (1, 2, 3, 7, 1023, 2**21 + 1):
+        near = jnp.asarray(step // by + off, jnp.int32)
+        whole, rest = _settled(near, jnp.asarray(step), jnp.int32(by))
+        np.testing.assert_array_equal(whole, step // by)
+        np.testing.assert_array_equal(rest, step % by)
 
 
 def test_few_programs_serve_all_sizes():
@@ -354,6 +507,49 @@ def test_what_is_wrong_with_the_whole_sweep_is_an_error(call, error, text):
         call()
 
 
+def test_fields_that_are_missing_or_unknown_are_a_status():
+    info = {"loop_src_stride": [1], "loop_dst_stride": [1], "loop_size": [8]}
+    cases = [
+        {"loop_info": info},
+        {},
+        {"loop_info": {**info, "loop_sise": [1]}},
+        {"loop_info": {"loop_size": [8]}},
+        {"loopSrcStride": [1], "loopDstStride": [1], "loopSize": [8]},
+        {"loop_info": 3},
+    ]
+    found = asc.sweep("nddma", cases, L1)
+    assert found.status.tolist() == ["ok", "param", "param", "param", "ok", "param"]
+    np.testing.assert_array_equal(found[0], L1[:8])
+    for k, text in {
+        1: "nddma: fields must be among .*, got missing loop_info",
+        2: "unknown loop_sise. Name the fields of NdDmaLoopInfo",
+        3: "missing loop_src_stride, loop_dst_stride",
+        5: "made with NdDmaLoopInfo",
+    }.items():
+        with pytest.raises(asc.ParamError, match=text):
+            raise found.errors[k]
+
+
+def test_a_struct_inside_is_a_mapping_too():
+    for cases in (
+        {"block_count": 1, "block_len": 3, "pad_params": {"right_padding": 1}},
+        {"blockCount": 1, "blockLen": 3, "padParams": {"rightPadding": 1}},
+    ):
+        (params,) = asc.sweep("data_copy_pad", [cases], L1).params
+        assert params.pad_params.right_padding == 1
+
+
+def test_moves_are_made_as_batches_take_them(monkeypatch):
+    """Checks on the host and batches on devices overlap, and few moves are held."""
+    made, ran = [], []
+    of, launch = asc.Move.of, _Run._launch
+    monkeypatch.setattr(asc.Move, "of", lambda *a, **k: made.append(0) or of(*a, **k))
+    monkeypatch.setattr(_Run, "_launch", lambda *a: ran.append(len(made)) or launch(*a))
+    cases = {"repeat_times": [1] * 60}
+    asc.sweep("load2d", cases, L1, memory=1 << 20, devices=jax.devices()[:1])
+    assert ran[0] < len(made) == 60
+
+
 def test_a_destination_of_another_type_is_a_status():
     found = asc.sweep("load2d", [{"repeat_times": 1}], L1, dst=np.zeros(512, "int32"))
     assert found.status.tolist() == ["param"]
@@ -366,4 +562,4 @@ def test_a_traced_field_names_the_sweep():
 
 def test_the_host_applies_as_the_programs_do():
     for job in samples()[::9]:
-        np.testing.assert_array_equal(_on_host(job), by_map(job))
+        np.testing.assert_array_equal(on_host(job), by_map(job))

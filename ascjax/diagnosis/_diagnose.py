@@ -15,9 +15,10 @@ from .._move import Move, Overlap
 from .._products import product as product_of
 from .._products import resolve_path
 from ..instr import Params
+from ..sweeps._batch import Job
 from ..sweeps._bits import SOURCE, array_of, bits_of, word
 from ..sweeps._cases import instruction_of
-from ..sweeps._jobs import Job, run_jobs
+from ..sweeps._jobs import run_jobs
 from ._rules import RULES, Candidate, Claim
 
 WHO = "diagnose"

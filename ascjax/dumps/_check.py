@@ -14,7 +14,8 @@ from .._dtypes import ascend_type
 from .._errors import AscendError
 from .._move import Move
 from ..instr import REGISTRY
-from ..sweeps._jobs import MEMORY, Job, run_jobs
+from ..sweeps._batch import Job
+from ..sweeps._jobs import MEMORY, run_jobs
 from ..verify._cases import Case
 from ..verify._check import one_line
 from ..verify._engine import calls_of, make_move

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -51,21 +52,12 @@ class Struct(CStruct, base=True):
     @classmethod
     def paths(cls, product: Product | None = None) -> dict[str, tuple[str, ...]]:
         """{path: type names} on one product, or over all of them."""
-        keys = PRODUCTS if product is None else [product.key]
-        rows = [cls.support.get(key, {}) for key in keys]
-        found: dict[str, tuple[str, ...]] = {}
-        for row in rows:
-            for paths, types in row.items():
-                for path in paths.split():
-                    found[path] = (*found.get(path, ()), *types.split())
-        return {path: tuple(dict.fromkeys(types)) for path, types in found.items()}
+        return dict(_paths(cls, None if product is None else product.key))
 
     def check_support(self, site: Site) -> None:
         """Raise where the width is not moved at all, or the product lacks the
         instruction, path or type."""
-        every = sum(self.paths().values(), ())
-        counted = {self.counted(TYPES[name]).bits for name in every}
-        widths = self.widths or tuple(sorted(counted))
+        widths = self.widths or _widths(type(self))
         if site.type.bits not in widths:
             rule = f"be {', '.join(map(str, widths))} bits wide"
             got = f"{site.type} ({site.type.bits} bits)"
@@ -93,3 +85,22 @@ class Struct(CStruct, base=True):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: the instruction's name and the fields by their C names."""
         return {"instruction": self.instruction, "fields": self.to_fields()}
+
+
+@functools.cache
+def _paths(cls: type[Struct], product: str | None) -> dict[str, tuple[str, ...]]:
+    keys = PRODUCTS if product is None else [product]
+    rows = [cls.support.get(key, {}) for key in keys]
+    found: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        for paths, types in row.items():
+            for path in paths.split():
+                found[path] = (*found.get(path, ()), *types.split())
+    return {path: tuple(dict.fromkeys(types)) for path, types in found.items()}
+
+
+@functools.cache
+def _widths(cls: type[Struct]) -> tuple[int, ...]:
+    """The widths in bits of all types that some product moves."""
+    every = sum(cls.paths().values(), ())
+    return tuple(sorted({cls.counted(TYPES[name]).bits for name in every}))

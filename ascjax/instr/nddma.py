@@ -120,8 +120,8 @@ class NdDmaParams(Params):
         return fill_bits(self.constant_value, type, _WHO, self.source)
 
     def check_overlap(self, site: Site, nest: Stated) -> None:
-        own = self.nest(site)
-        loops = [loop for loop in reversed(own.loops) if loop.extent > 1]
+        own = nest.loops if isinstance(nest, LoopNest) else ()
+        loops = [loop for loop in reversed(own) if loop.extent > 1]
         strides = [loop.dst_stride for loop in loops]
         if nest.volume and strides == sorted(strides):
             room = 1  # the span of the dimensions below, its last element a stride wide

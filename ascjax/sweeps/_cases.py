@@ -10,6 +10,7 @@ import numpy as np
 
 from .._errors import AscendError, ParamError, SupportError
 from ..instr import Params, params_class
+from ..instr._c_struct import CStruct
 from ..instr.mmad import MmadParams
 
 WHO = "sweep"
@@ -49,11 +50,39 @@ def _params(cls: type[Params], case: Any) -> Params | AscendError:
         rule = f"hold {cls.__name__} objects or mappings of its fields"
         fix = "One sweep is of one instruction."
         raise ParamError(WHO, "cases", rule, repr(case), fix, cls.source)
-    names = {field.name for field in dataclasses.fields(cls)}  # pyright: ignore
     try:
-        return cls(**case) if case.keys() <= names else cls.from_fields(case)
+        return _made(cls, case, cls)
     except AscendError as error:
         return error
+
+
+def _made(kind: type, case: Mapping[str, Any], cls: type[Params]) -> Any:
+    """Params, or a struct in them, from fields by their names in snake_case or C.
+
+    Raises:
+      ParamError: fields that are wrong, or missing.
+    """
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    if not case.keys() <= fields.keys() and issubclass(kind, CStruct):
+        return kind.from_fields(case)
+    unknown = [name for name in case if name not in fields]
+    missing = [
+        name
+        for name, field in fields.items()
+        if field.default is dataclasses.MISSING and name not in case
+    ]
+    if unknown or missing:
+        rule = f"be among {', '.join(fields)}, those without a default always there"
+        told = (("unknown", unknown), ("missing", missing))
+        got = "; ".join(f"{what} {', '.join(names)}" for what, names in told if names)
+        fix = f"Name the fields of {kind.__name__}."
+        raise ParamError(cls.instruction, "fields", rule, got, fix, cls.source)
+    held = dict(case)
+    for name, field in fields.items():
+        inner = field.metadata.get("part")
+        if inner is not None and isinstance(held.get(name), Mapping):
+            held[name] = _made(inner, held[name], cls)
+    return kind(**held)
 
 
 def _rows(cls: type[Params], columns: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .._nest import FILL, KEEP
 from ._code import MODES, Kind
@@ -96,10 +95,19 @@ def _of_runs(
 
 
 def _divided(step: jax.Array, by: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Quotient and rest: exact below 2^22, ten times as fast as integers on a CPU."""
-    half_on = step.astype(jnp.float32) + np.float32(0.5)
-    whole = (half_on / by.astype(jnp.float32)).astype(jnp.int32)
-    return whole, step - whole * by
+    """Quotient and rest, exact below 2^22, several times as fast as by integers."""
+    near = step.astype(jnp.float32) / by.astype(jnp.float32)
+    return _settled(near.astype(jnp.int32), step, by)
+
+
+def _settled(
+    near: jax.Array, step: jax.Array, by: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Quotient and rest from a quotient that is off by one at most: GPUs divide floats
+    to within two units in the last place, which below 2^22 is one."""
+    rest = step - near * by
+    off = (rest >= by).astype(jnp.int32) - (rest < 0).astype(jnp.int32)
+    return near + off, rest - off * by
 
 
 @jax.jit

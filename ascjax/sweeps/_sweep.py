@@ -16,9 +16,10 @@ from .._move import Move, Overlap, check_option
 from .._products import product as product_of
 from .._products import resolve_path
 from ..instr import Params
+from ._batch import Job
 from ._bits import SOURCE, array_from, array_of, bits_of, word
 from ._cases import WHO, instruction_of, made
-from ._jobs import MEMORY, Job, run_jobs
+from ._jobs import MEMORY, run_jobs
 
 OK = "ok"
 
@@ -164,35 +165,42 @@ def sweep(
     held = None if before is None else _each(before, "dst", len(given))
     src_starts = _starts("src_offset", src_offset, len(given))
     dst_starts = _starts("dst_offset", dst_offset, len(given))
-    errors: list[AscendError | None] = []
-    moves: dict[int, Move] = {}
-    for k, params in enumerate(given):
-        try:
-            if isinstance(params, AscendError):
-                raise params
-            move = Move.of(
-                params,
-                src_size=each * sources[k].size,
-                dst_size=dst_size if held is None else each * held[k].size,
-                src_offset=src_starts[k],
-                dst_offset=dst_starts[k],
-                product=where,
-                path=path,
-                dtype=type,
-                overlap=overlap,
-            )
-            if before is not None:
-                of_array(before.dtype, move.arrives, cls.instruction, "dst")
-            moves[k] = move
-        except AscendError as refused:
-            errors.append(refused)
-        else:
-            errors.append(None)
-    jobs = _jobs(moves, sources, held, packed)
-    ran = run_jobs(jobs, memory=memory, devices=devices)
+    errors: list[AscendError | None] = [None] * len(given)
+    ran: collections.deque[tuple[int, np.dtype]] = collections.deque()
+
+    def jobs() -> Iterator[Job]:
+        """Moves are made as batches take them: the host checks while devices run."""
+        src_bits, dst_bits = _Bits(packed), _Bits(packed)
+        for k, params in enumerate(given):
+            try:
+                if isinstance(params, AscendError):
+                    raise params
+                move = Move.of(
+                    params,
+                    src_size=each * sources[k].size,
+                    dst_size=dst_size if held is None else each * held[k].size,
+                    src_offset=src_starts[k],
+                    dst_offset=dst_starts[k],
+                    product=where,
+                    path=path,
+                    dtype=type,
+                    overlap=overlap,
+                )
+                if before is not None:
+                    of_array(before.dtype, move.arrives, cls.instruction, "dst")
+            except AscendError as refused:
+                errors[k] = refused
+                continue
+            carrier = jnp.dtype(move.arrives.carrier)
+            ran.append((k, carrier if move.conversion else source.dtype))
+            old = np.zeros(move.dst_size, word(move.arrives))
+            if held is not None:
+                old = dst_bits(held[k], move.arrives)
+            yield Job(move, src_bits(sources[k], move.type), old)
+
     after: list[np.ndarray | None] = [None] * len(given)
-    for (k, move), bits in zip(moves.items(), ran, strict=True):
-        carrier = jnp.dtype(move.arrives.carrier) if move.conversion else source.dtype
+    for bits in run_jobs(jobs(), memory=memory, devices=devices):
+        k, carrier = ran.popleft()
         after[k] = array_from(bits, carrier, packed)
     known = tuple(None if isinstance(p, AscendError) else p for p in given)
     return Sweep(cls.instruction, known, tuple(errors), tuple(after))
@@ -207,22 +215,6 @@ def _type_of(
     if counted != type:
         return of_array(source.dtype, counted, cls.instruction)
     return type, packed
-
-
-def _jobs(
-    moves: dict[int, Move],
-    sources: list[np.ndarray],
-    held: list[np.ndarray] | None,
-    packed: bool,
-) -> Iterator[Job]:
-    """One job a move."""
-    src = _Bits(packed)
-    dst = _Bits(packed)
-    for k, move in moves.items():
-        before = np.zeros(move.dst_size, word(move.arrives))
-        if held is not None:
-            before = dst(held[k], move.arrives)
-        yield Job(move, src(sources[k], move.type), before)
 
 
 class _Bits:
