@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +18,8 @@ from ..sweeps._batch import Job
 from ..sweeps._bits import SOURCE, array_of, bits_of, word
 from ..sweeps._cases import instruction_of
 from ..sweeps._jobs import run_jobs
+from ._damage import damage, untouched
+from ._explanation import Diagnosis, Explanation
 from ._rules import RULES, Candidate, Claim
 
 WHO = "diagnose"
@@ -26,118 +27,6 @@ MOST = 4096
 """Candidates that are tried, those of least cost first."""
 
 _KEPT = 10
-
-
-@dataclasses.dataclass(frozen=True)
-class Explanation:
-    """What may have run, and how well it explains the dump.
-
-    Attributes:
-      rule: the rule's name; "damage" where no call explains it.
-      said: what differs from the claimed call.
-      params: the params that would do it, or None.
-      mismatches, elements: how many elements it does not explain, of how many.
-
-    >>> one = Explanation("field", "dst_gap were 1 (claimed 0)", None, 0, 256)
-    >>> one.exact, str(one)
-    (True, 'matches exactly if dst_gap were 1 (claimed 0)')
-    """
-
-    rule: str
-    said: str
-    params: Params | None
-    mismatches: int
-    elements: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether it explains every bit."""
-        return self.mismatches == 0
-
-    def __str__(self) -> str:
-        if self.exact:
-            return f"matches exactly if {self.said}"
-        wrong = f"{self.mismatches} of {self.elements} elements"
-        return f"{wrong} would still differ if {self.said}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Diagnosis:
-    """Explanations of a dump, the best first.
-
-    Attributes:
-      claim: the claimed params.
-      mismatches, elements: how many elements differ from what the claimed call leaves,
-        of how many.
-      explanations: what may have run instead, at most ten; none where the claimed call
-        explains every bit.
-      tried: how many candidates ran.
-
-    >>> import ascjax as asc, numpy as np
-    >>> src = np.arange(1024, dtype="uint16")
-    >>> after = np.concatenate([src[:256], np.zeros(256, "uint16"), src[512:768]])
-    >>> fields = {"repeatTimes": 2, "srcStride": 2}
-    >>> print(asc.diagnose(src, np.zeros_like(after), after, "load2d", fields, "half"))
-    load2d: 512 of 768 elements differ from what the claimed call leaves.
-    1. matches exactly if dst_gap were 1 (claimed 0)
-    ...
-    """
-
-    claim: Params
-    mismatches: int
-    elements: int
-    explanations: tuple[Explanation, ...]
-    tried: int
-
-    @property
-    def matches(self) -> bool:
-        """Whether the claimed call explains the dump, bit for bit."""
-        return self.mismatches == 0
-
-    @property
-    def best(self) -> Explanation | None:
-        """The first explanation, where it is exact."""
-        first = next(iter(self.explanations), None)
-        return first if first is not None and first.exact else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "claim": self.claim.to_dict(),
-            "matches": self.matches,
-            "mismatches": self.mismatches,
-            "elements": self.elements,
-            "tried": self.tried,
-            "explanations": [
-                {
-                    "rule": one.rule,
-                    "said": one.said,
-                    "params": one.params and one.params.to_dict(),
-                    "mismatches": one.mismatches,
-                    "exact": one.exact,
-                }
-                for one in self.explanations
-            ],
-        }
-
-    def __str__(self) -> str:
-        who = self.claim.instruction
-        if self.matches:
-            return f"{who}: the claimed call explains all {self.elements} elements."
-        lines = [
-            f"{who}: {self.mismatches} of {self.elements} elements differ from what "
-            "the claimed call leaves."
-        ]
-        lines += [f"{k}. {one}" for k, one in enumerate(self.explanations, 1)]
-        exact = sum(one.exact for one in self.explanations)
-        if exact > 1:
-            lines.append(
-                f"The first {exact} match this dump equally: a source whose elements "
-                "are all different may tell them apart."
-            )
-        if not exact:
-            lines.append(f"None of {self.tried} changed calls explains every bit.")
-        return "\n".join(lines)
 
 
 def diagnose(
@@ -239,10 +128,10 @@ def of_bits(
     if wrong[0]:
         (expected,) = run_jobs([Job(claimed, source, before)])
         if dst_before is not None:
-            best = [*_untouched(expected, before, after), *best]
+            best = [*untouched(expected, before, after), *best]
         if not any(one.exact for one in best):
             kept = None if dst_before is None else before
-            best = [*_damage(claimed, expected, kept, after), *best]
+            best = [*damage(claimed, expected, kept, after), *best]
     return Diagnosis(
         params, wrong[0], after.size, tuple(best if wrong[0] else ()), len(found)
     )
@@ -320,42 +209,3 @@ def _try(
 def _jobs(moves: list[Move], src: np.ndarray, dst: np.ndarray) -> Iterator[Job]:
     for move in moves:
         yield Job(move, src.view(word(move.type)), dst.view(word(move.arrives)))
-
-
-def _told(said: str, size: int) -> Explanation:
-    return Explanation("damage", said, None, 0, size)
-
-
-def _untouched(
-    expected: np.ndarray, before: np.ndarray, after: np.ndarray
-) -> list[Explanation]:
-    """What is plainer than any other call: nothing ran, or bytes are in another
-    order."""
-    if np.array_equal(before, after):
-        return [_told("nothing had been written", after.size)]
-    if after.dtype.itemsize > 1 and np.array_equal(expected.byteswap(), after):
-        said = "the bytes of each element were in reverse order"
-        return [_told(said, after.size)]
-    return []
-
-
-def _damage(
-    move: Move, expected: np.ndarray, before: np.ndarray | None, after: np.ndarray
-) -> list[Explanation]:
-    """What explains a dump that no other call does: the call stopped early, or a few
-    elements are damaged."""
-    wrong = expected != after
-    order = move.nests[0].addresses()[0] if move.nests[0].volume else np.zeros(0, int)
-    reached = int(wrong[order].argmax()) if order.size else 0
-    rest, outside = order[reached:], np.ones(after.size, bool)
-    outside[order] = False
-    stopped = before is not None and np.array_equal(after[rest], before[rest])
-    if stopped and not wrong[outside].any():
-        said = f"it had stopped after {reached} of {order.size} elements written"
-        return [_told(said, after.size)]
-    count = int(wrong.sum())
-    if count <= max(4, after.size // 64):
-        flipped = int(np.bitwise_count(expected[wrong] ^ after[wrong]).sum())
-        said = f"{count} elements had been damaged after it ran ({flipped} bits)"
-        return [_told(said, after.size)]
-    return []
