@@ -8,8 +8,8 @@ from .._move import Move
 from ._explanation import Explanation
 
 
-def _told(said: str, size: int) -> Explanation:
-    return Explanation("damage", said, None, 0, size)
+def _told(said: str, size: int, wrong: int = 0) -> Explanation:
+    return Explanation("damage", said, None, wrong, size)
 
 
 def untouched(
@@ -42,6 +42,6 @@ def damage(
     count = int(wrong.sum())
     if count <= max(4, after.size // 64):
         flipped = int(np.bitwise_count(expected[wrong] ^ after[wrong]).sum())
-        said = f"{count} elements had been damaged after it ran ({flipped} bits)"
-        return [_told(said, after.size)]
+        said = f"{count} elements were damaged ({flipped} bits)"
+        return [_told(said, after.size, count)]
     return []

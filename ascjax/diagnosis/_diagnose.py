@@ -117,14 +117,14 @@ def of_bits(
         if move is not None and move.nests[0].volume >= least:
             moves.append((name, one, move))
     jobs = _jobs([claimed, *(move for *_, move in moves)], source, before)
-    wrong = [int((found != after.view(found.dtype)).sum()) for found in run_jobs(jobs)]
+    wrong = [int((found.view(after.dtype) != after).sum()) for found in run_jobs(jobs)]
     found = [
-        Explanation(name, one.said, move.calls[0].params, count, move.dst_size)
+        Explanation(name, one.said, move.calls[0].params, count, after.size)
         for (name, one, move), count in zip(moves, wrong[1:], strict=True)
     ]
     costs = [one.cost for _, one, _ in moves]
-    order = sorted(range(len(found)), key=lambda k: (_share(found[k]), costs[k]))
-    best = [found[k] for k in order[:_KEPT] if _share(found[k]) < wrong[0] / after.size]
+    order = sorted(range(len(found)), key=lambda k: (found[k].mismatches, costs[k]))
+    best = [found[k] for k in order[:_KEPT] if found[k].mismatches < wrong[0]]
     if wrong[0]:
         (expected,) = run_jobs([Job(claimed, source, before)])
         if dst_before is not None:
@@ -135,10 +135,6 @@ def of_bits(
     return Diagnosis(
         params, wrong[0], after.size, tuple(best if wrong[0] else ()), len(found)
     )
-
-
-def _share(one: Explanation) -> float:
-    return one.mismatches / max(1, one.elements)
 
 
 def _params(cls: type[Params], fields: Any) -> Params:

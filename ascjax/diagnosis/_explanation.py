@@ -16,7 +16,8 @@ class Explanation:
       rule: the rule's name; "damage" where no call explains it.
       said: what differs from the claimed call.
       params: the params that would do it, or None.
-      mismatches, elements: how many elements it does not explain, of how many.
+      mismatches, elements: how many elements of the destination it does not explain, of
+        how many.
 
     >>> one = Explanation("field", "dst_gap were 1 (claimed 0)", None, 0, 256)
     >>> one.exact, str(one)
@@ -37,6 +38,8 @@ class Explanation:
     def __str__(self) -> str:
         if self.exact:
             return f"matches exactly if {self.said}"
+        if self.params is None:
+            return f"no call near it explains every bit; it may be that {self.said}"
         wrong = f"{self.mismatches} of {self.elements} elements"
         return f"{wrong} would still differ if {self.said}"
 
