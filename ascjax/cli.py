@@ -153,7 +153,8 @@ def verify(
         ),
     ] = False,
 ) -> None:
-    """Check ascjax: its maps against given ones, against the oracle, and as jitted.
+    """Check case files: maps, refusals, and dumps of a chip or a simulator; without
+    files, ascjax itself, its maps against the oracle and as jitted.
 
     Exit status: 0 all right, 1 a case failed, or is unsupported without
     --allow-unsupported, or there was none, 2 bad usage or an unreadable file.

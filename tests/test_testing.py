@@ -64,7 +64,12 @@ def test_bits_are_compared():
         (
             lambda: assert_same_move(SRC, left().astype("int8"), P),
             asc.ParamError,
-            "dst_after must hold half",
+            "^assert_same_move: dst_after must hold half",
+        ),
+        (
+            lambda: assert_same_move(SRC, left(), P, dst_before=BEFORE[:9]),
+            asc.BoundsError,
+            "^assert_same_move: dst_before must hold 2048 elements, as dst_after",
         ),
         (lambda: assert_same_move(SRC[:256], left(), P), asc.BoundsError, "src must"),
         (

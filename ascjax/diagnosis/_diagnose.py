@@ -75,13 +75,13 @@ def diagnose(
     """  # noqa: E501
     cls = instruction_of(instruction)
     params = fields if isinstance(fields, cls) else _params(cls, fields)
-    source, type = held(cls, "src", src, dtype)
+    source, type = held(WHO, cls, "src", src, dtype)
     conversion = params.conversion(type)
     arrives = (conversion.type if conversion else type).name
-    after, _ = held(cls, "dst_after", dst_after, arrives)
+    after, _ = held(WHO, cls, "dst_after", dst_after, arrives)
     before = None
     if dst_before is not None:
-        before, _ = held(cls, "dst_before", dst_before, arrives)
+        before, _ = held(WHO, cls, "dst_before", dst_before, arrives)
     call = Call(params, src_offset, dst_offset)
     return of_bits(source, before, after, call, type, product, path, overlap)
 
@@ -103,10 +103,7 @@ def of_bits(
         path = resolve_path(path, (*cls.paths(),), cls.instruction, cls.source)
     site = {"product": where, "path": path, "overlap": overlap}
     before = after if dst_before is None else dst_before
-    if before.shape != after.shape:
-        rule = f"hold {after.size} elements, as dst_after"
-        fix = "Pass the same buffer before and after."
-        raise BoundsError(WHO, "dst_before", rule, before.size, fix, SOURCE)
+    check_before(WHO, before, after)
     claim = Claim(call, type)
     claimed = _move(claim, source.size, after.size, site)
     least = claimed.nests[0].volume if dst_before is None else 0
@@ -146,15 +143,23 @@ def _params(cls: type[Params], fields: Any) -> Params:
 
 
 def held(
-    cls: type[Params], field: str, value: Any, dtype: Any
+    who: str, cls: type[Params], field: str, value: Any, dtype: Any
 ) -> tuple[np.ndarray, AscendType]:
     """A buffer as bits, and its type as the instruction counts it."""
-    array = array_of(WHO, field, value).reshape(-1)
-    type, packed = of_array(array.dtype, dtype, WHO, field)
+    array = array_of(who, field, value).reshape(-1)
+    type, packed = of_array(array.dtype, dtype, who, field)
     counted = cls.counted(type)
     if counted != type:
-        type, packed = of_array(array.dtype, counted, WHO, field)
+        type, packed = of_array(array.dtype, counted, who, field)
     return bits_of(array, type, packed), type
+
+
+def check_before(who: str, before: np.ndarray, after: np.ndarray) -> None:
+    """Raise BoundsError where the destination had another size before."""
+    if before.shape != after.shape:
+        rule = f"hold {after.size} elements, as dst_after"
+        fix = "Pass the same buffer before and after."
+        raise BoundsError(who, "dst_before", rule, before.size, fix, SOURCE)
 
 
 def _candidates(claim: Claim) -> list[tuple[str, Candidate]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._call import Call
 from .._move import Move, Overlap
-from ..diagnosis._diagnose import held, of_bits
+from ..diagnosis._diagnose import check_before, held, of_bits
 from ..dumps._check import difference, jobs_of
 from ..dumps._read import Dump
 from ..instr import Params
@@ -66,13 +66,14 @@ def assert_same_move(
     """
     cls = params.__class__
     kind = array_of(_WHO, "src", src).dtype if dtype is None else dtype
-    source, type = held(cls, "src", src, kind)
+    source, type = held(_WHO, cls, "src", src, kind)
     conversion = params.conversion(type)
     arrives = (conversion.type if conversion else type).name
-    after, _ = held(cls, "dst_after", dst_after, arrives)
+    after, _ = held(_WHO, cls, "dst_after", dst_after, arrives)
     before = None
     if dst_before is not None:
-        before, _ = held(cls, "dst_before", dst_before, arrives)
+        before, _ = held(_WHO, cls, "dst_before", dst_before, arrives)
+        check_before(_WHO, before, after)
     move = Move.of(
         params,
         src_size=source.size,
