@@ -25,7 +25,8 @@ import numpy as np
 
 import ascjax as asc
 from ascjax import oracle
-from ascjax.instr import REGISTRY, Params, Site
+from ascjax.instr import REGISTRY, Site
+from ascjax.instr._convert import Conversion
 from ascjax.sweeps import Job, run_jobs
 from ascjax.verify._samples import Sample, sample
 from ascjax.verify._suite import combinations
@@ -177,15 +178,10 @@ def _random(bits: int) -> np.ndarray:
 
 
 @functools.cache
-def _converted(type: asc.AscendType, params: Params) -> np.ndarray:
-    """All of `_random` as it arrives; `params` name the conversion."""
-    conversion = params.conversion(type)
-    values = _random(type.bits)
-    if conversion is None:
-        return values
-    return np.asarray(jax.jit(conversion)(values.view(type.carrier))).view(
-        f"uint{conversion.type.bits}"
-    )
+def _converted(type: asc.AscendType, conversion: Conversion) -> np.ndarray:
+    """All of `_random` as it arrives."""
+    values = jax.jit(conversion)(_random(type.bits).view(type.carrier))
+    return np.asarray(values).view(f"uint{conversion.type.bits}")
 
 
 def _check(made: Sample, site: Site, job: Job, found: np.ndarray) -> None:
@@ -204,9 +200,7 @@ def _check(made: Sample, site: Site, job: Job, found: np.ndarray) -> None:
     )
     values = job.src
     if job.move.conversion is not None:
-        kind = type(made.params)
-        named = {"quant_pre": made.params.quant_pre, "relu_en": made.params.relu_en}  # type: ignore[attr-defined]
-        values = _converted(site.type, kind(1, 1, 1, 1, **named))
+        values = _converted(site.type, job.move.conversion)
     answer = np.where(want == -1, job.dst, values[np.maximum(want, 0)])
     answer[want == -2] = job.move.fills[0] & (2 ** (8 * job.dst.itemsize) - 1)
     wrong = np.flatnonzero(answer != found)
