@@ -1,5 +1,8 @@
 """Ascend NPU data moves as static index maps: print, jit, differentiate, verify."""
 
+import importlib as _importlib
+from typing import TYPE_CHECKING
+
 from . import nn as nn
 from . import oracle as oracle
 from . import weights as weights
@@ -46,6 +49,9 @@ from ._run import run_move as run_move
 from ._runs import Runs as Runs
 from ._sequence import Sequence as Sequence
 from ._sequence import sequence as sequence
+from .diagnosis import Diagnosis as Diagnosis
+from .diagnosis import Explanation as Explanation
+from .diagnosis import diagnose as diagnose
 from .instr import Params as Params
 from .instr.data_copy import DataCopyParams as DataCopyParams
 from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams
@@ -70,3 +76,13 @@ from .instr.nddma import nddma_dci as nddma_dci
 from .instr.nz2nd import Nz2NdParamsFull as Nz2NdParamsFull
 from .sweeps import Sweep as Sweep
 from .sweeps import sweep as sweep
+
+if TYPE_CHECKING:
+    from . import testing as testing
+
+
+def __getattr__(name: str):
+    """`asc.testing`, which needs more of the package than models do."""
+    if name == "testing":
+        return _importlib.import_module(f"{__name__}.testing")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

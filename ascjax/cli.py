@@ -1,4 +1,4 @@
-"""The command `ascjax`: verify, list, show, weights."""
+"""The command `ascjax`: verify, diagnose, list, show, weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import typer
 
 from . import cli_weights
 from ._errors import AscendError
-from .verify import Result, case_files, check_case, read_cases
+from .cli_diagnose import diagnose
+from .dumps import check_dumps
+from .verify import Case, Result, case_files, check_case, read_cases
 from .verify import _report as report
 
 app = typer.Typer(
@@ -24,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_weights.app, name="weights")
+app.command()(diagnose)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -83,7 +86,7 @@ def root(
         ),
     ] = None,
 ) -> None:
-    """Ascend NPU data moves as static index maps: list, show, verify, weights."""
+    """Ascend NPU data moves as static index maps: list, show, verify, diagnose."""
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:
@@ -195,8 +198,13 @@ def _verify_files(
     found = [case for path in paths for case in read_cases(path)]
     results: list[Result] = []
     met: collections.Counter[str] = collections.Counter()
+    of_dumps = check_dumps(c for c in found if isinstance(c, Case) and c.dump)
     with report.progress("cases", show=not quiet) as advance:
         for case in found:
+            if isinstance(case, Case) and case.dump:
+                results.append(next(of_dumps))
+                advance(len(results), len(found))
+                continue
             through_op = every > 0 and met[case.instruction] % every == 0
             results.append(check_case(case, through_op=through_op))
             met[case.instruction] += results[-1].status in ("ok", "mismatch")

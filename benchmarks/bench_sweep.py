@@ -156,16 +156,7 @@ def _drawn(instruction: str, cases: int) -> Iterator[tuple[Sample, Site]]:
 def _jobs(drawn: Sequence[tuple[Sample, Site]]) -> Iterator[Job]:
     """Moves made and checked one after another, on operands of random bits."""
     for made, site in drawn:
-        move = asc.Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        move = made.move(site)
         src = _random(move.type.bits)[: move.src_size]
         yield Job(move, src, _random(move.arrives.bits)[: move.dst_size])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from case_file_helpers import GOLDEN, scenario_of_one_fractal, write
 
+from ascjax.dumps import check_dumps
 from ascjax.verify import CaseFileError, Scenario, case_files, check_case, read_cases
 
 CASE = {
@@ -57,8 +58,24 @@ def test_the_examples_of_the_docs_are_cases_that_pass(tmp_path):
     text = (Path(__file__).parents[1] / "docs" / "case-files.md").read_text()
     blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     cases = [case for block in blocks for case in read_cases(write(tmp_path, block))]
-    assert [case.instruction for case in cases] == ["load2d", "load2d", "scenario"]
-    assert [check_case(case).status for case in cases] == ["ok", "refused", "ok"]
+    dumps = [case for case in cases if getattr(case, "dump", None)]
+    others = [case for case in cases if case not in dumps]
+    assert [case.instruction for case in others] == ["load2d", "load2d", "scenario"]
+    assert [check_case(case).status for case in others] == ["ok", "refused", "ok"]
+    src, before = np.arange(1280, dtype="float16"), np.zeros(512, "float16")
+    after = np.concatenate([src[:256], src[768:1024]])
+    (tmp_path / "row7").mkdir()
+    src.tofile(tmp_path / "row7" / "src.bin")
+    np.save(tmp_path / "row7" / "before.npy", before)
+    np.savez(tmp_path / "row7" / "after.npz", after=after)
+    np.savez(tmp_path / "row8.npz", src=src, dst_before=before, dst_after=after)
+    assert [one.status for one in check_dumps(dumps)] == ["ok", "ok"]
+
+
+def test_a_dump_is_not_checked_by_maps(tmp_path):
+    case = {**CASE, "dump": "there.npz"}
+    (found,) = read_cases(write(tmp_path, [case]))
+    assert "ascjax.dumps.check_dumps" in check_case(found).message
 
 
 def test_absent_offsets_are_zero_and_given_ones_are_kept(tmp_path):

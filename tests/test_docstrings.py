@@ -126,6 +126,8 @@ OPS = (
     "fixpipe",
     "mmad",
     "sweep",
+    "diagnose",
+    "assert_same_move",
 )
 PARTS = (
     *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),
@@ -133,7 +135,8 @@ PARTS = (
 )
 DATA = (
     *("AscendType", "Call", "Coord", "IndexMap", "Loop", "LoopNest", "Move", "Params"),
-    *("Plan", "Product", "Held", "Layout", "Runs", "Entry", "Sweep"),
+    *("Plan", "Product", "Held", "Layout", "Runs", "Entry", "Sweep", "Diagnosis"),
+    "Explanation",
 )
 WORDS = {  # how a deferring sentence names a heading
     "Shapes": "shapes?",

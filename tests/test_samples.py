@@ -28,16 +28,7 @@ def seeded(seed):
 
 def check_legal(instruction, site, made, nest_of=None):
     """The engine takes it with every check on, and maps it as the oracle does."""
-    move = asc.Move.of(
-        made.params,
-        src_size=made.src_size,
-        dst_size=made.dst_size,
-        src_offset=made.src_offset,
-        dst_offset=made.dst_offset,
-        product=site.product,
-        path=site.path,
-        dtype=site.type,
-    )
+    move = made.move(site)
     want = oracle.run(
         instruction,
         made.params.to_fields(),

@@ -40,16 +40,7 @@ def drawn():
     found = []
     for k, (instruction, site) in enumerate(combinations()[::3]):
         made = sample(instruction, site, lambda a, b: int(random.integers(a, b + 1)))
-        move = asc.Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        move = made.move(site)
         if max(move.src_size, move.dst_size) <= 4096 or k % 9 == 0:
             found.append((made, site, job_of(move, random)))
     return found

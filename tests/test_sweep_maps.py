@@ -92,16 +92,7 @@ def samples(count):
     rng = np.random.default_rng(7)
     for instruction, site in combinations()[:: 458 // count]:
         made = sample(instruction, site, lambda a, b: int(rng.integers(a, b + 1)))
-        yield asc.Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        yield made.move(site)
 
 
 def test_a_batch_of_all_sizes_and_instructions():

@@ -20,6 +20,26 @@ from ._entry import CaseFileError, Entry, Step, json_name
 from ._members import OPERAND, SCENARIO, of_case
 
 
+@dataclasses.dataclass(frozen=True)
+class DumpFiles:
+    """Where the buffers of a dump lie, as the case names them: "x.bin", "x.npy",
+    "x.npz:member", "x.safetensors:name".
+
+    Attributes:
+      src, dst_after: what the source held, and the destination after the calls.
+      dst_before: what the destination held before; None where nobody kept it, so that
+        only what is written is compared.
+      sizes: elements of source and destination; None where the files say.
+      may_lack_before: whether `dst_before` may be missing where it is named.
+    """
+
+    src: str
+    dst_after: str
+    dst_before: str | None = None
+    sizes: tuple[int | None, int | None] = (None, None)
+    may_lack_before: bool = False
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
     """Calls in order on one destination, and the map that they must leave.
@@ -36,6 +56,8 @@ class Case:
       error, field: the error's class and field that it must be refused with, each None
         where any will do.
       documented: False where the case holds only for chips as built.
+      dump: the buffers of a run of the calls, which the moves must explain, or None;
+        then sizes may be 0 until they are read.
     """
 
     id: str
@@ -52,6 +74,7 @@ class Case:
     error: str | None = None
     field: str | None = None
     documented: bool = True
+    dump: DumpFiles | None = None
 
     @property
     def site(self) -> tuple[str | None, str | None]:
@@ -167,7 +190,7 @@ def read_cases(path: Path) -> list[Case | Scenario]:
 
 
 def _wants_map(case: Case | Scenario) -> bool:
-    return isinstance(case, Case) and case.why is None
+    return isinstance(case, Case) and case.why is None and case.dump is None
 
 
 def _with_maps(cases: list[Case | Scenario], path: Path) -> Iterator[Case | Scenario]:
@@ -185,7 +208,7 @@ def _with_maps(cases: list[Case | Scenario], path: Path) -> Iterator[Case | Scen
         rule = "be a readable .npz of NumPy arrays"
         raise CaseFileError(file, "the file", rule, got, fix) from None
     for case in cases:
-        if isinstance(case, Scenario) or case.why is not None:
+        if isinstance(case, Scenario) or not _wants_map(case):
             yield case
             continue
         field = f"the map of {case.id}"
@@ -220,6 +243,10 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
     else:
         steps = (entry.step(instruction),)
     why = entry.take("why", "text", None)
+    dump = _dump(entry)
+    if dump and why is not None:
+        got = "a dump with it"
+        raise entry.error("why", "stand in a case of its own", got)
     case = Case(
         id=name,
         file=entry.file,
@@ -227,16 +254,37 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
         product=entry.word("product"),
         path=entry.word("path"),
         dtype=entry.take("dtype", "text"),
-        src_size=entry.size("src_size"),
-        dst_size=entry.size("dst_size"),
+        src_size=(dump and dump.sizes[0]) or entry.size("src_size", not dump),
+        dst_size=(dump and dump.sizes[1]) or entry.size("dst_size", not dump),
         overlap=entry.take("overlap", "text", "error"),
         why=why,
         error=why and _error(entry),
         field=why and entry.take("field", "text", None),
         documented=entry.take("documented", "flag", True),
+        dump=dump,
     )
     _check_itembits(entry, case)
     return case
+
+
+def _dump(entry: Entry) -> DumpFiles | None:
+    """Where the buffers of a dump lie; None where the case is none."""
+    names = ("src", "dst_after", "dst_before")
+    whole = entry.take("dump", "text", None)
+    if whole is not None:
+        members = {name: f"{whole}:{name}" for name in names}
+    elif any(name in entry.data for name in names):
+        members = {name: entry.take(name, "text") for name in names[:2]}
+        members["dst_before"] = entry.take("dst_before", "text", None)
+    else:
+        return None
+    sizes = [
+        entry.size(name) if name in entry.data else None
+        for name in ("src_size", "dst_size")
+    ]
+    return DumpFiles(
+        **members, sizes=(sizes[0], sizes[1]), may_lack_before=whole is not None
+    )
 
 
 def _error(entry: Entry) -> str | None:

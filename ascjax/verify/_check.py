@@ -155,6 +155,9 @@ class Check:
             return self.end("unsupported", only)
         if case.why is not None:
             return self.end(*_refusal(case))
+        if case.dump is not None:
+            said = "is a dump, which ascjax.dumps.check_dumps checks"
+            return self.end("error", said)
         self.move = make_move(case)
         codes = _codes(self.move)
         if case.golden is not None:

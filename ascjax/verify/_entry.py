@@ -72,8 +72,8 @@ class Entry:
             raise self.error(field, rule, json_name(value))
         return value
 
-    def size(self, field: str) -> int:
-        value = self.take(field, "integer")
+    def size(self, field: str, needed: bool = True) -> int:
+        value = self.take(field, "integer", *(() if needed else (0,)))
         if value < 0:
             raise self.error(field, "be at least 0 (elements)", value)
         return value

@@ -10,7 +10,8 @@ from ..instr import REGISTRY
 from ._names import COMPUTES, plain
 
 _SITE = "id instruction product path dtype itembits src_size dst_size overlap why"
-_CASE = (*_SITE.split(), "error", "field", "documented")
+_DUMP = ("dump", "src", "dst_before", "dst_after")
+_CASE = (*_SITE.split(), "error", "field", "documented", *_DUMP)
 _CALL = ("instruction", "fields", "src_offset", "dst_offset")
 _OFFSETS = ("src_offset", "dst_offset")
 

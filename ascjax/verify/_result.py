@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -13,12 +13,14 @@ from .._nest import FILL, KEEP
 from .._products import POSITIONS
 from ._why import reader, writer
 
-Status = Literal["ok", "mismatch", "refused", "unsupported", "error"]
+BadFile = Literal["missing", "truncated", "overlong", "mistyped", "unreadable"]
+Status = Literal["ok", "mismatch", "refused", "unsupported", "error", BadFile]
 
 WAYS = {
     "map": ("against the given map", "against a given map"),
     "document": ("against the document", "against a document"),
     "oracle": ("against the oracle", "against the oracle"),
+    "dump": ("against the dump", "against a dump"),
     "interpreter": (
         "the interpreter against the engine's map",
         "through the interpreter",
@@ -38,14 +40,16 @@ class Result:
       id, instruction: the case's.
       status: "ok"; "refused", as a case that must be refused should be; "mismatch";
         "error", where it came to no comparison; "unsupported", where ascjax does not
-        have the instruction.
+        have the instruction; or what is wrong with a file of a dump: "missing",
+        "truncated", "overlong", "mistyped" or "unreadable".
       elements: destination elements that were compared.
       mismatches: how many of them are wrong.
       message: the first mismatch in words, or the error's text; of a case that must
         be refused, the reason.
       file: the case's file; "" for the built-in suite.
       compared: what the engine's map was held against: "map" (the file's),
-        "document" (a result that a document states), "oracle", "interpreter" (one
+        "document" (a result that a document states), "oracle", "dump" (what a chip or
+        simulator left), "interpreter" (one
         compiled program for all nests), "op" (what its own jitted op leaves).
       seconds: what making and comparing the maps took.
       op_seconds: what its own jitted op took, compiling included.
@@ -68,7 +72,7 @@ class Result:
     @property
     def failed(self) -> bool:
         """Whether the case is wrong; one that is not supported is neither."""
-        return self.status in ("mismatch", "error")
+        return self.status in ("mismatch", "error", *get_args(BadFile))
 
 
 def place(

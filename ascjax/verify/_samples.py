@@ -54,6 +54,23 @@ class Sample:
     src_offset: int
     dst_offset: int
 
+    def move(self, site: Site) -> Move:
+        """The call as a move, checked.
+
+        Raises:
+          AscendError: where the engine refuses it.
+        """
+        return Move.of(
+            self.params,
+            src_size=self.src_size,
+            dst_size=self.dst_size,
+            src_offset=self.src_offset,
+            dst_offset=self.dst_offset,
+            product=site.product,
+            path=site.path,
+            dtype=site.type,
+        )
+
 
 def sample(instruction: str, site: Site, draw: Draw, *, nop: bool = True) -> Sample:
     """A legal call of `instruction` at `site`, every choice taken from `draw`.
@@ -73,9 +90,8 @@ def sample(instruction: str, site: Site, draw: Draw, *, nop: bool = True) -> Sam
     >>> rng = np.random.default_rng(1)
     >>> site = Site(asc.ATLAS_A2, "A1->A2", asc.ascend_type("half"))
     >>> s = sample("load2d", site, lambda low, high: int(rng.integers(low, high + 1)))
-    >>> move = asc.Move.of(s.params, src_size=s.src_size, dst_size=s.dst_size,
-    ...                    src_offset=s.src_offset, dst_offset=s.dst_offset,
-    ...                    product=site.product, path=site.path, dtype=site.type)
+    >>> s.move(site).dst_size == s.dst_size
+    True
     """
     build = BUILDERS.get(instruction)
     if build is not None:
@@ -114,16 +130,7 @@ def sample(instruction: str, site: Site, draw: Draw, *, nop: bool = True) -> Sam
 def _engine_refuses(made: Sample, site: Site) -> type[AscendError] | None:
     """The class of the engine's error, in buffers that the oracle fits."""
     try:
-        Move.of(
-            made.params,
-            src_size=made.src_size,
-            dst_size=made.dst_size,
-            src_offset=made.src_offset,
-            dst_offset=made.dst_offset,
-            product=site.product,
-            path=site.path,
-            dtype=site.type,
-        )
+        made.move(site)
     except AscendError as error:
         return type(error)
     return None

@@ -1,0 +1,3 @@
+"""For the tests of kernel repositories: buffers against the calls they come from."""
+
+from ._same import assert_same_move as assert_same_move
