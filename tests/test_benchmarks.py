@@ -27,7 +27,7 @@ cases, report, strides, timing, work = (
 sys.path.remove(str(ROOT))
 SCRIPTS = (
     *("bench_dispatch", "bench_first_call", "bench_fusion", "bench_layers"),
-    *("bench_layout", "bench_moves", "bench_sweep"),
+    *("bench_layout", "bench_moves"),
 )
 EACH = [
     pytest.param(case, name, id=f"{case.name}, {name}")
