@@ -12,6 +12,7 @@ PAGES = {
     "layouts.md": {"nz", "zn", "stored"},
     "cube.md": {"mm", "own", "big", "held"},
     "weights.md": {"loaded", "back", "entry", "router"},
+    "sweeps.md": {"found", "tried", "same", "total"},
     "layers.md": {"layer", "attention", "model", "some", "step", "int8"},
 }
 if not all((DOCS / name).exists() for name in PAGES):
