@@ -172,7 +172,7 @@ class Move:
     @property
     def arrives(self) -> AscendType:
         """The type of what the destination holds."""
-        return self.conversion.type if self.conversion else self.type
+        return self.calls[0].params.arrives(self.type)
 
     @functools.cached_property
     def nests(self) -> tuple[Stated, ...]:

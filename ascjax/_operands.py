@@ -42,10 +42,7 @@ def type_of(
     `settled` where `dtype` is a move's own, so that only `src` can be wrong.
     """
     who, operand = params.instruction, "src" if settled else None
-    t, packed = of_array(src[1], dtype, who, operand)
-    counted = params.counted(t)
-    if counted != t:
-        t, packed = of_array(src[1], counted, who, operand)
+    t, packed = counted_type(type(params), src[1], dtype, who, operand)
     conversion = params.conversion(t)
     arrives = jnp.dtype(conversion.type.carrier) if conversion else src[1]
     if dst is not None and dst[1] != arrives:
@@ -56,6 +53,16 @@ def type_of(
             fix = "Pass what the destination holds in that type."
         raise ParamError(who, "dst", rule, dst[1], fix, "Table 2, dst")
     return t, packed
+
+
+def counted_type(
+    cls: type[Params], held: Any, dtype: Any, who: str, operand: str | None = None
+) -> tuple[AscendType, bool]:
+    """The type of an array of `held` as an instruction counts it, and whether an entry
+    holds two; arguments as `of_array` has them."""
+    t, packed = of_array(held, dtype, who, operand)
+    counted = cls.counted(t)
+    return (t, packed) if counted == t else of_array(held, counted, who, operand)
 
 
 def values_of(x: jax.Array, type: AscendType) -> jax.Array:

@@ -86,7 +86,8 @@ def root(
         ),
     ] = None,
 ) -> None:
-    """Ascend NPU data moves as static index maps: list, show, verify, diagnose."""
+    """Ascend NPU data moves as static index maps: list, show, verify, diagnose,
+    weights."""
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ._dtypes import ascend_type
 from .diagnosis import Diagnosis
-from .diagnosis._diagnose import of_bits
+from .diagnosis._diagnose import of_dump
+from .diagnosis._rules import Claim
 from .dumps import read_dump
 from .verify import Case, read_cases
 from .verify._engine import calls_of
@@ -62,22 +63,14 @@ def of_case(case: Case) -> Diagnosis:
     """The diagnosis of a case that has a dump, of one call.
 
     Raises:
-      AscendError: a case of several calls; one that is refused; a file at fault.
+      BadParameter: a case of several calls.
+      AscendError: one that is refused; a file at fault.
     """
     if len(case.steps) > 1:
         said = f"{case.id} has {len(case.steps)} calls; a diagnosis is of one."
         raise typer.BadParameter(said, param_hint="--case")
     (call,) = calls_of(case)
     type = call.params.counted(ascend_type(case.dtype))
-    conversion = call.params.conversion(type)
-    dump = read_dump(case, type, conversion.type if conversion else type)
-    return of_bits(
-        dump.src,
-        dump.dst_before,
-        dump.dst_after,
-        call,
-        type,
-        case.product,
-        case.path,
-        case.overlap,  # pyright: ignore[reportArgumentType]
-    )
+    overlap: Any = case.overlap
+    dump = read_dump(case)
+    return of_dump(dump, Claim(call, type), case.product, case.path, overlap)

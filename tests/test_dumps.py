@@ -1,7 +1,9 @@
 """Dumps of a chip: read from files of every kind, and checked in a stream."""
 
+import itertools
 import json
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -142,6 +144,10 @@ def bad(name):
     def typed(folder):
         np.save(folder / "dst_after.npy", np.zeros(1024, "int32"))
 
+    def named(folder):
+        pairs = np.zeros(1024, [("x", "u1"), ("y", "u1")])
+        np.save(folder / "dst_after.npy", pairs)
+
     def torn(folder):
         whole = (folder / "dst_after.npy").read_bytes()
         (folder / "dst_after.npy").write_bytes(whole[:500])
@@ -154,12 +160,15 @@ def bad(name):
         "longer": (longer, "overlong", "hold 2048 bytes, .* got 4096 bytes"),
         "gone": (gone, "missing", "src.bin: the buffer must be there"),
         "typed": (typed, "mistyped", "hold half, .* got an array of int32"),
+        "named": (named, "mistyped", "hold half, .* got an array of .*x.*y"),
         "torn": (torn, "unreadable", "be a readable .npy file"),
         "none": (none, "unreadable", "be a readable .npy file"),
     }[name]
 
 
-@pytest.mark.parametrize("name", ["cut", "longer", "gone", "typed", "torn", "none"])
+@pytest.mark.parametrize(
+    "name", ["cut", "longer", "gone", "typed", "named", "torn", "none"]
+)
 def test_a_file_at_fault_is_the_status_of_its_case_alone(tmp_path, name):
     src, _, after = buffers()
     for folder in (tmp_path / "good", tmp_path / "bad"):
@@ -205,9 +214,8 @@ def test_names_that_are_no_buffer(tmp_path, name, status, text):
     (found,) = checked(file)
     assert found.status == status
     assert text in found.message
-    half = asc.ascend_type("half")
     with pytest.raises(DumpError, match=re.escape(text)):
-        read_dump(read_cases(file)[0], half, half)
+        read_dump(read_cases(file)[0])
 
 
 def test_a_case_that_is_refused_is_an_error_of_its_own(tmp_path):
@@ -231,6 +239,7 @@ def test_a_case_that_is_refused_is_an_error_of_its_own(tmp_path):
     [
         ({"why": "too long"}, "stand in a case of its own"),
         ({"dump": 3}, "dump of x must be a string"),
+        ({"src": "b.bin"}, "dump of x must stand for all buffers, got src beside it"),
         ({"dump": None, "src": "a.bin"}, "must be a string"),
         ({"dst_befor": "a.bin"}, "Write dst_before"),
     ],
@@ -325,6 +334,32 @@ def test_cases_are_read_as_they_are_needed(tmp_path):
     results = check_dumps(endless(), memory=100 * (src.nbytes + after.nbytes))
     assert [next(results).status for _ in range(5)] == ["ok"] * 5
     assert taken <= 110
+
+
+def test_bad_cases_are_given_out_as_they_come(tmp_path):
+    (case,) = read_cases(saved(tmp_path, [{**CASE, "dump": "gone.npz"}]))
+    results = check_dumps(itertools.repeat(case))
+    assert [next(results).status for _ in range(5)] == ["missing"] * 5
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_sources_are_not_held_while_their_cases_wait(tmp_path, wrong):
+    """A fractal out of a large source: none of the sources stays, a mismatch reads its
+    own again."""
+    src = np.arange(1 << 20, dtype="uint32").view("uint16")  # 4 MiB
+    src.tofile(tmp_path / "src.bin")
+    (src[512:768] ^ wrong).tofile(tmp_path / "after.bin")
+    case = {**CASE, "fields": {"startIndex": 2, "repeatTimes": 1}}
+    case |= {"src": "src.bin", "dst_after": "after.bin"}
+    (case,) = read_cases(saved(tmp_path, [case]))
+    tracemalloc.start()
+    try:
+        found = list(check_dumps(itertools.repeat(case, 60)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert {one.status for one in found} == {("ok", "mismatch")[wrong]}
+    assert peak < 10 * src.nbytes
 
 
 # --- the command

@@ -13,6 +13,8 @@ PAGES = {
     "cube.md": {"mm", "own", "big", "held"},
     "weights.md": {"loaded", "back", "entry", "router"},
     "sweeps.md": {"found", "tried", "same", "total"},
+    "diagnosis.md": {"found", "rule", "moved"},
+    "kernel-repositories.md": {"kernel"},
     "layers.md": {"layer", "attention", "model", "some", "step", "int8"},
 }
 if not all((DOCS / name).exists() for name in PAGES):

@@ -13,7 +13,7 @@ from ascjax import oracle
 from ascjax.sweeps import Job, run_jobs
 from ascjax.sweeps._batch import coded, on_host
 from ascjax.sweeps._code import Kind, encode, kind_of, nop, size_class
-from ascjax.sweeps._jobs import _Run
+from ascjax.sweeps._jobs import Run
 from ascjax.sweeps._program import _settled
 from ascjax.verify._samples import sample
 from ascjax.verify._suite import combinations
@@ -178,7 +178,7 @@ def test_any_memory_gives_the_same(memory):
 def test_a_batch_is_planned_for_its_memory(devices):
     """On all devices together, whatever there are of them."""
     one, _ = coded(0, samples()[0])
-    run = _Run(1 << 24, [jax.devices()[0]])
+    run = Run(1 << 24, [jax.devices()[0]])
     run.spread.count = devices
     for elements in (1 << 10, 1 << 14, 1 << 18):
         most = run.most(one._replace(src=elements, dst=elements))
@@ -228,7 +228,7 @@ def test_results_that_wait_for_an_earlier_one_are_bounded():
     """One job of a rare size first, then many of another."""
     rare, common = samples()[0], samples()[-1]
     assert coded(0, rare)[0] != coded(0, common)[0]
-    run = _Run(50 * (common.src.nbytes + common.dst.nbytes), None)
+    run = Run(50 * (common.src.nbytes + common.dst.nbytes), None)
     most = 0
     for position in range(2000):
         run.add(position, common if position else rare)
@@ -542,9 +542,9 @@ def test_a_struct_inside_is_a_mapping_too():
 def test_moves_are_made_as_batches_take_them(monkeypatch):
     """Checks on the host and batches on devices overlap, and few moves are held."""
     made, ran = [], []
-    of, launch = asc.Move.of, _Run._launch
+    of, launch = asc.Move.of, Run._launch
     monkeypatch.setattr(asc.Move, "of", lambda *a, **k: made.append(0) or of(*a, **k))
-    monkeypatch.setattr(_Run, "_launch", lambda *a: ran.append(len(made)) or launch(*a))
+    monkeypatch.setattr(Run, "_launch", lambda *a: ran.append(len(made)) or launch(*a))
     cases = {"repeat_times": [1] * 60}
     asc.sweep("load2d", cases, L1, memory=1 << 20, devices=jax.devices()[:1])
     assert ran[0] < len(made) == 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._move import Move
+from ..sweeps._dump import Dump
 from ._explanation import Explanation
 
 
@@ -25,11 +26,10 @@ def untouched(
     return []
 
 
-def damage(
-    move: Move, expected: np.ndarray, before: np.ndarray | None, after: np.ndarray
-) -> list[Explanation]:
+def damage(move: Move, expected: np.ndarray, dump: Dump) -> list[Explanation]:
     """What explains a dump that no other call does: the call stopped early, or a few
     elements are damaged."""
+    before, after = dump.dst_before, dump.dst_after
     wrong = expected != after
     order = move.nests[0].addresses()[0] if move.nests[0].volume else np.zeros(0, int)
     reached = int(wrong[order].argmax()) if order.size else 0

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._call import Call
-from .._dtypes import AscendType, of_array
-from .._errors import AlignmentError, AscendError, BoundsError, ParamError
+from .._dtypes import AscendType
+from .._errors import AlignmentError, AscendError, ParamError
 from .._move import Move, Overlap
 from .._products import product as product_of
 from .._products import resolve_path
 from ..instr import Params
 from ..sweeps._batch import Job
-from ..sweeps._bits import SOURCE, array_of, bits_of, word
+from ..sweeps._bits import word
 from ..sweeps._cases import instruction_of
+from ..sweeps._dump import Dump, dump_of
 from ..sweeps._jobs import run_jobs
 from ._damage import damage, untouched
 from ._explanation import Diagnosis, Explanation
@@ -73,65 +74,49 @@ def diagnose(
     >>> print(found.best)
     matches exactly if start_index were 1 (claimed 0)
     """  # noqa: E501
-    cls = instruction_of(instruction)
+    cls = instruction_of(instruction, WHO)
     params = fields if isinstance(fields, cls) else _params(cls, fields)
-    source, type = held(WHO, cls, "src", src, dtype)
-    conversion = params.conversion(type)
-    arrives = (conversion.type if conversion else type).name
-    after, _ = held(WHO, cls, "dst_after", dst_after, arrives)
-    before = None
-    if dst_before is not None:
-        before, _ = held(WHO, cls, "dst_before", dst_before, arrives)
+    dump, type = dump_of(WHO, params, src, dst_before, dst_after, dtype)
     call = Call(params, src_offset, dst_offset)
-    return of_bits(source, before, after, call, type, product, path, overlap)
+    return of_dump(dump, Claim(call, type), product, path, overlap)
 
 
-def of_bits(
-    source: np.ndarray,
-    dst_before: np.ndarray | None,
-    after: np.ndarray,
-    call: Call,
-    type: AscendType,
-    product: Any,
-    path: str | None,
-    overlap: Overlap,
+def of_dump(
+    dump: Dump, claim: Claim, product: Any, path: str | None, overlap: Overlap
 ) -> Diagnosis:
-    """The diagnosis of buffers of bits and a claimed call."""
-    params, cls = call.params, call.params.__class__
+    """The diagnosis of a dump and a claimed call."""
+    params = claim.call.params
+    cls, after, size = params.__class__, dump.dst_after, dump.dst_after.size
     where = None if product is None else product_of(product, cls.instruction)
     if path is not None:
         path = resolve_path(path, (*cls.paths(),), cls.instruction, cls.source)
     site = {"product": where, "path": path, "overlap": overlap}
-    before = after if dst_before is None else dst_before
-    check_before(WHO, before, after)
-    claim = Claim(call, type)
-    claimed = _move(claim, source.size, after.size, site)
-    least = claimed.nests[0].volume if dst_before is None else 0
-    candidates = _candidates(claim)
-    moves: list[tuple[str, Candidate, Move]] = []
-    for name, one in candidates:
-        move = _try(one.claim, claim.type, source.size, after.size, site)
+    unknown = dump.dst_before is None
+    before = after if dump.dst_before is None else dump.dst_before
+    claimed = _move(claim, dump.src.size, size, site)
+    least = claimed.nests[0].volume if unknown else 0
+    tried: list[tuple[str, Candidate, Move]] = []
+    for name, one in _candidates(claim):
+        move = _try(one.claim, claim.type, dump.src.size, size, site)
         if move is not None and move.nests[0].volume >= least:
-            moves.append((name, one, move))
-    jobs = _jobs([claimed, *(move for *_, move in moves)], source, before)
-    wrong = [int((found.view(after.dtype) != after).sum()) for found in run_jobs(jobs)]
-    found = [
-        Explanation(name, one.said, move.calls[0].params, count, after.size)
-        for (name, one, move), count in zip(moves, wrong[1:], strict=True)
-    ]
-    costs = [one.cost for _, one, _ in moves]
-    order = sorted(range(len(found)), key=lambda k: (found[k].mismatches, costs[k]))
-    best = [found[k] for k in order[:_KEPT] if found[k].mismatches < wrong[0]]
-    if wrong[0]:
-        (expected,) = run_jobs([Job(claimed, source, before)])
-        if dst_before is not None:
-            best = [*untouched(expected, before, after), *best]
-        if not any(one.exact for one in best):
-            kept = None if dst_before is None else before
-            best = [*damage(claimed, expected, kept, after), *best]
-    return Diagnosis(
-        params, wrong[0], after.size, tuple(best if wrong[0] else ()), len(found)
-    )
+            tried.append((name, one, move))
+    ran = run_jobs(_jobs([claimed, *(move for *_, move in tried)], dump.src, before))
+    expected = next(ran)
+    mismatches = int((expected != after).sum())
+    if not mismatches:
+        return Diagnosis(params, 0, size, (), 0)
+    found = []
+    for (name, one, move), left in zip(tried, ran, strict=True):
+        count = int((left.view(after.dtype) != after).sum())
+        made = move.calls[0].params
+        found.append((one.cost, Explanation(name, one.said, made, count, size)))
+    found.sort(key=lambda pair: (pair[1].mismatches, pair[0]))
+    best = [one for _, one in found if one.mismatches < mismatches]
+    if not unknown:
+        best = [*untouched(expected, before, after), *best]
+    if not any(one.exact for one in best):
+        best = [*damage(claimed, expected, dump), *best]
+    return Diagnosis(params, mismatches, size, tuple(best[:_KEPT]), len(tried))
 
 
 def _params(cls: type[Params], fields: Any) -> Params:
@@ -140,26 +125,6 @@ def _params(cls: type[Params], fields: Any) -> Params:
         fix = "Such as {'repeatTimes': 1}."
         raise ParamError(WHO, "fields", rule, repr(fields), fix, cls.source)
     return cls.from_fields(fields)
-
-
-def held(
-    who: str, cls: type[Params], field: str, value: Any, dtype: Any
-) -> tuple[np.ndarray, AscendType]:
-    """A buffer as bits, and its type as the instruction counts it."""
-    array = array_of(who, field, value).reshape(-1)
-    type, packed = of_array(array.dtype, dtype, who, field)
-    counted = cls.counted(type)
-    if counted != type:
-        type, packed = of_array(array.dtype, counted, who, field)
-    return bits_of(array, type, packed), type
-
-
-def check_before(who: str, before: np.ndarray, after: np.ndarray) -> None:
-    """Raise BoundsError where the destination had another size before."""
-    if before.shape != after.shape:
-        rule = f"hold {after.size} elements, as dst_after"
-        fix = "Pass the same buffer before and after."
-        raise BoundsError(who, "dst_before", rule, before.size, fix, SOURCE)
 
 
 def _candidates(claim: Claim) -> list[tuple[str, Candidate]]:

@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._dtypes import ascend_type
 from .._errors import AscendError
 from .._move import Move
 from ..instr import REGISTRY
 from ..sweeps._batch import Job
-from ..sweeps._jobs import MEMORY, run_jobs
+from ..sweeps._dump import Dump
+from ..sweeps._jobs import MEMORY, Run
 from ..verify._cases import Case
 from ..verify._check import one_line
-from ..verify._engine import calls_of, make_move
+from ..verify._engine import make_move
 from ..verify._result import Result, Status, place
 from ..verify._why import writer
-from ._read import Dump, DumpError, read_dump
+from ._read import DumpError, read_dump
 
 
-@dataclasses.dataclass
-class _Check:
-    """A case on its way: its result, once it has ended, or its move and buffers."""
+class _Check(NamedTuple):
+    """A case on its way: how it ended, or its move and what its destination held. The
+    source is not kept: it may be much larger than what the move reads of it.
+
+    `jobs` is how many results it waits for.
+    """
 
     case: Case
-    status: Status | None = None
+    status: Status = "error"
     message: str = ""
     move: Move | None = None
-    dump: Dump | None = None
+    dst_before: np.ndarray | None = None
+    dst_after: np.ndarray = np.zeros(0)
+    jobs: int = 0
 
 
 def check_dumps(
@@ -48,114 +54,105 @@ def check_dumps(
       memory: bytes to hold at one time, about.
       devices: over which batches are spread; None is all local ones.
     """
+    run = Run(memory, devices)
+    position = itertools.count()
     waiting: deque[_Check] = deque()
+    done: deque[np.ndarray] = deque()
+    since = time.perf_counter()
 
-    def jobs() -> Iterator[Job]:
-        for case in cases:
-            check = _opened(case)
-            waiting.append(check)
-            if check.move is not None and check.dump is not None:
-                yield from jobs_of(check.move, check.dump)
+    def ready() -> Iterator[Result]:
+        nonlocal since
+        done.extend(run.ready())
+        while waiting and len(done) >= waiting[0].jobs:
+            check = waiting.popleft()
+            result = _compared(check, [done.popleft() for _ in range(check.jobs)])
+            now = time.perf_counter()
+            yield dataclasses.replace(result, seconds=now - since)
+            since = now
 
-    started = time.perf_counter()
-    ran = run_jobs(jobs(), memory=memory, devices=devices)
-    last = object()
-    while True:
-        after = next(ran, last)
-        while waiting and waiting[0].move is None:
-            yield _ended(waiting.popleft())
-        if after is last:
-            return
-        check = waiting.popleft()
-        found: Any = [after]
-        if check.dump is not None and check.dump.dst_before is None:
-            found.append(next(ran))
-        now = time.perf_counter()
-        yield dataclasses.replace(_compared(check, found), seconds=now - started)
-        started = time.perf_counter()
+    for case in cases:
+        check, jobs = _opened(case)
+        waiting.append(check)
+        for job in jobs:
+            run.add(next(position), job)
+        del jobs  # and the source with them
+        yield from ready()
+    run.finish()
+    yield from ready()
 
 
-def _opened(case: Case) -> _Check:
-    """The move and the buffers of a case, or why there are none."""
+def _opened(case: Case) -> tuple[_Check, list[Job]]:
+    """The move of a case and what it is applied to, or why there is none."""
     missing = {step.instruction for step in case.steps} - REGISTRY.keys()
     if missing:
         said = f"ascjax has no {', '.join(sorted(missing))}"
-        return _Check(case, "unsupported", said)
+        return _Check(case, "unsupported", said), []
     if not case.documented:
         only = "holds for chips as built only, which ascjax does not have"
-        return _Check(case, "unsupported", only)
+        return _Check(case, "unsupported", only), []
     try:
-        params = calls_of(case)[0].params
-        type = params.counted(ascend_type(case.dtype))
-        conversion = params.conversion(type)
-        arrives = conversion.type if conversion else type
-        dump = read_dump(case, type, arrives)
-        sized = dataclasses.replace(
-            case, src_size=dump.src.size, dst_size=dump.dst_after.size
-        )
-        return _Check(sized, move=make_move(sized), dump=dump)
+        dump = read_dump(case)
+        sizes = {"src_size": dump.src.size, "dst_size": dump.dst_after.size}
+        move = make_move(dataclasses.replace(case, **sizes))
     except DumpError as error:
-        return _Check(case, error.status, str(error))
+        return _Check(case, error.status, str(error)), []
     except AscendError as error:
-        return _Check(case, "error", f"refused: {error}")
+        return _Check(case, "error", f"refused: {error}"), []
     except Exception as error:  # whatever is at fault, the next case is checked
-        return _Check(case, "error", one_line(error))
+        return _Check(case, "error", one_line(error)), []
+    jobs = jobs_of(move, dump)
+    kept = dump.dst_before, dump.dst_after
+    return _Check(case, "ok", "", move, *kept, len(jobs)), jobs
 
 
-def jobs_of(move: Move, dump: Dump) -> Iterator[Job]:
+def jobs_of(move: Move, dump: Dump) -> list[Job]:
     """The move on what the destination held; where nobody kept that, on zeros and on
     ones, so that what is not written differs."""
     if dump.dst_before is not None:
-        yield Job(move, dump.src, dump.dst_before)
-        return
+        return [Job(move, dump.src, dump.dst_before)]
     zeros = np.zeros_like(dump.dst_after)
-    yield Job(move, dump.src, zeros)
-    yield Job(move, dump.src, ~zeros)
-
-
-def _ended(check: _Check) -> Result:
-    case = check.case
-    status = check.status or "error"
-    return Result(
-        case.id, case.instruction, status, message=check.message, file=case.file
-    )
+    return [Job(move, dump.src, zeros), Job(move, dump.src, ~zeros)]
 
 
 def _compared(check: _Check, found: list[np.ndarray]) -> Result:
-    """The result of a dump whose move ran."""
-    case, move, dump = check.case, check.move, check.dump
-    if move is None or dump is None:
-        return _ended(check)
-    wrong, message = difference(move, dump, found)
-    return Result(
-        case.id,
-        case.instruction,
-        "mismatch" if message else "ok",
+    """The result of a case that has ended, or whose move ran."""
+    case = check.case
+    result = Result(case.id, case.instruction, check.status, file=case.file)
+    if check.move is None:
+        return dataclasses.replace(result, message=check.message)
+    wrong = mismatches(check.dst_after, found)
+    status, message = check.status, ""
+    if wrong.any():
+        try:
+            src = read_dump(case).src
+        except AscendError:  # gone since: it says where the value came from, no more
+            src = np.zeros(0, check.dst_after.dtype)
+        dump = Dump(src, check.dst_before, check.dst_after)
+        status = "mismatch"
+        message = first_mismatch(check.move, dump, found[0], wrong)
+    return dataclasses.replace(
+        result,
+        status=status,
         elements=wrong.size,
         mismatches=int(wrong.sum()),
         message=message,
-        file=case.file,
         compared=("dump",),
     )
 
 
-def difference(
-    move: Move, dump: Dump, found: list[np.ndarray]
-) -> tuple[np.ndarray, str]:
-    """Which elements of a dump are wrong, and the first of them in words; "" for none.
-
-    `found` is what `jobs_of` the move came to.
-    """
-    expected = found[0]
-    wrong = expected != dump.dst_after
+def mismatches(dst_after: np.ndarray, found: list[np.ndarray]) -> np.ndarray:
+    """Which elements of a dump are wrong; `found` is what its `jobs_of` came to."""
+    wrong = found[0] != dst_after
     if len(found) > 1:
-        wrong &= expected == found[1]  # written, whatever was there before
-    first = _said(move, dump, expected, int(wrong.argmax())) if wrong.any() else ""
-    return wrong, first
+        wrong &= found[0] == found[1]  # written, whatever was there before
+    return wrong
 
 
-def _said(move: Move, dump: Dump, expected: np.ndarray, at: int) -> str:
+def first_mismatch(
+    move: Move, dump: Dump, expected: np.ndarray, wrong: np.ndarray
+) -> str:
     """The first element that differs, in words: where, what it should be and is."""
+    at = int(wrong.argmax())
     position = move.path.split("->")[1] if move.path else None
     bits = move.arrives.bits
     call, written = writer(move.nests, at)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._dtypes import AscendType
+from .._dtypes import AscendType, ascend_type
 from .._errors import AscendError, SupportError
 from ..sweeps._bits import bits_of, word
+from ..sweeps._dump import Dump
 from ..verify._cases import Case
+from ..verify._engine import calls_of
 from ..verify._result import BadFile
 from ..weights._file import read
 from ..weights._types import type_of
@@ -30,33 +32,21 @@ class DumpError(AscendError):
         self.status: BadFile = status
 
 
-class Dump(NamedTuple):
-    """What the buffers of a call held: one unsigned integer of the type's width for
-    each element, (elements,), of uint8 where it has 4 bits.
-
-    Attributes:
-      src: the source.
-      dst_before, dst_after: the destination; `dst_before` is None where nobody kept it.
-    """
-
-    src: np.ndarray
-    dst_before: np.ndarray | None
-    dst_after: np.ndarray
-
-
-def read_dump(case: Case, type: AscendType, arrives: AscendType) -> Dump:
+def read_dump(case: Case) -> Dump:
     """The buffers of a case that has a dump.
 
     Args:
       case: whose `dump` says where they lie, from its file on.
-      type: of the source's elements, as the calls count them.
-      arrives: of the destination's.
     Raises:
       DumpError: what is missing, of another length or type, or no file of its kind.
+      AscendError: fields or a type that are refused.
     """
     named = case.dump
     if named is None:
         raise TypeError(f"case {case.id} has no dump")
+    params = calls_of(case)[0].params
+    type = params.counted(ascend_type(case.dtype))
+    arrives = params.arrives(type)
     folder = Path(case.file).parent
     src_size, dst_size = named.sizes
     src = _buffer(folder, named.src, src_size, type)
@@ -120,13 +110,14 @@ def _of_array(
     bytes of packed 4-bit ones."""
     packed = type.bits == 4 and held.dtype == np.uint8
     same = held.dtype.itemsize * 8 == max(8, type.bits)
-    known = held.dtype.name in (type.carrier, word(type)) or held.dtype.kind == "V"
+    nameless = held.dtype.kind == "V" and held.dtype.names is None
+    known = held.dtype.name in (type.carrier, word(type)) or nameless
     if not packed and not (same and known):
         rule = f"hold {type}, or unsigned integers of its {type.bits} bits"
         got, fix = f"an array of {held.dtype}", "Write the type that the case names."
         raise DumpError("mistyped", name, rule, got, fix)
     flat = held.reshape(-1)
-    if flat.dtype.kind == "V":  # a type of JAX's that NumPy's files do not name
+    if nameless:  # a type of JAX's that NumPy's files do not name
         flat = flat.view(word(type))
     flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
     each = 2 if packed else 1

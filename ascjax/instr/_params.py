@@ -68,6 +68,11 @@ class Params(Struct):
         they are."""
         return None
 
+    def arrives(self, type: AscendType) -> AscendType:
+        """The type of what the destination holds, where the source holds `type`."""
+        conversion = self.conversion(type)
+        return conversion.type if conversion else type
+
     def fill_bits(self, type: AscendType) -> int:
         """The padding value as a bit pattern of `type`."""
         return 0

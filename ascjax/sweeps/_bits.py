@@ -25,8 +25,7 @@ def array_of(who: str, field: str, value: Any) -> np.ndarray:
       ParamError: a tracer, or what is no array of numbers.
     """
     if isinstance(value, Tracer):
-        fix = "Sweep outside of jit, or apply one set of params to traced arrays by "
-        fix += "asc.load_data and the other ops."
+        fix = f"Call {who} outside of jit, or asc.load_data or another op inside."
         got = f"a tracer ({value.aval})"
         raise ParamError(who, field, "be a concrete array", got, fix, SOURCE)
     try:

@@ -17,8 +17,8 @@ WHO = "sweep"
 SOURCE = "instructions.md, Units"
 
 
-def instruction_of(instruction: Any) -> type[Params]:
-    """The params class of a sweep, by name or by itself.
+def instruction_of(instruction: Any, who: str) -> type[Params]:
+    """The params class of a move, by name or by itself.
 
     Raises:
       SupportError: what is no move of ascjax; Mmad, which has two sources.
@@ -28,7 +28,7 @@ def instruction_of(instruction: Any) -> type[Params]:
     if instruction in ("mmad", MmadParams):
         fix = "Use jax.vmap over asc.mmad for many matrices of one size."
         rule = "be a move, of one source and one destination"
-        raise SupportError(WHO, "instruction", rule, "mmad", fix, MmadParams.source)
+        raise SupportError(who, "instruction", rule, "mmad", fix, MmadParams.source)
     return params_class(str(instruction))
 
 

@@ -41,7 +41,7 @@ def run_jobs(
     >>> [after[:2].tolist() for after in run_jobs([job, job])]
     [[256, 257], [256, 257]]
     """
-    run = _Run(memory, devices)
+    run = Run(memory, devices)
     for position, job in enumerate(jobs):
         run.add(position, job)
         yield from run.ready()
@@ -49,7 +49,7 @@ def run_jobs(
     yield from run.ready()
 
 
-class _Run:
+class Run:
     """Jobs that wait, batches that run, results that wait for earlier ones."""
 
     def __init__(self, memory: int, devices: Any):

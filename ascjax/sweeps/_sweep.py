@@ -13,6 +13,7 @@ import numpy as np
 from .._dtypes import AscendType, of_array
 from .._errors import AscendError, BoundsError
 from .._move import Move, Overlap, check_option
+from .._operands import counted_type
 from .._products import product as product_of
 from .._products import resolve_path
 from ..instr import Params
@@ -20,8 +21,6 @@ from ._batch import Job
 from ._bits import SOURCE, array_from, array_of, bits_of, word
 from ._cases import WHO, instruction_of, made
 from ._jobs import MEMORY, run_jobs
-
-OK = "ok"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ class Sweep:
 
 
 def _word(error: AscendError | None) -> str:
-    return type(error).__name__.removesuffix("Error").lower() if error else OK
+    return type(error).__name__.removesuffix("Error").lower() if error else "ok"
 
 
 def sweep(
@@ -151,13 +150,13 @@ def sweep(
     >>> asc.sweep("load2d", params, l1, product="910B", path="L1->L0A")
     Sweep(load2d: 3 cases: 2 ok, 1 bounds)
     """
-    cls = instruction_of(instruction)
+    cls = instruction_of(instruction, WHO)
     check_option(WHO, "overlap", overlap, ("error", "last"))
     where = None if product is None else product_of(product, cls.instruction)
     if path is not None:
         path = resolve_path(path, (*cls.paths(),), cls.instruction, cls.source)
     source = array_of(WHO, "src", src)
-    type, packed = _type_of(cls, source, dtype)
+    type, packed = counted_type(cls, source.dtype, dtype, cls.instruction)
     each = 2 if packed else 1
     given = made(cls, cases)
     sources = _each(source, "src", len(given))
@@ -204,17 +203,6 @@ def sweep(
         after[k] = array_from(bits, carrier, packed)
     known = tuple(None if isinstance(p, AscendError) else p for p in given)
     return Sweep(cls.instruction, known, tuple(errors), tuple(after))
-
-
-def _type_of(
-    cls: type[Params], source: np.ndarray, dtype: Any
-) -> tuple[AscendType, bool]:
-    """The source's type as the instruction counts it; whether an entry holds two."""
-    type, packed = of_array(source.dtype, dtype, cls.instruction)
-    counted = cls.counted(type)
-    if counted != type:
-        return of_array(source.dtype, counted, cls.instruction)
-    return type, packed
 
 
 class _Bits:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._call import Call
 from .._move import Move, Overlap
-from ..diagnosis._diagnose import check_before, held, of_bits
-from ..dumps._check import difference, jobs_of
-from ..dumps._read import Dump
+from ..diagnosis._diagnose import of_dump
+from ..diagnosis._rules import Claim
+from ..dumps._check import first_mismatch, jobs_of, mismatches
 from ..instr import Params
-from ..sweeps._bits import array_of
+from ..sweeps._dump import dump_of
 from ..sweeps._jobs import run_jobs
 
 _WHO = "assert_same_move"
@@ -64,20 +62,11 @@ def assert_same_move(
     ...
     AssertionError: load2d: 256 of 256 elements differ, the first: destination ...
     """
-    cls = params.__class__
-    kind = array_of(_WHO, "src", src).dtype if dtype is None else dtype
-    source, type = held(_WHO, cls, "src", src, kind)
-    conversion = params.conversion(type)
-    arrives = (conversion.type if conversion else type).name
-    after, _ = held(_WHO, cls, "dst_after", dst_after, arrives)
-    before = None
-    if dst_before is not None:
-        before, _ = held(_WHO, cls, "dst_before", dst_before, arrives)
-        check_before(_WHO, before, after)
+    dump, type = dump_of(_WHO, params, src, dst_before, dst_after, dtype)
     move = Move.of(
         params,
-        src_size=source.size,
-        dst_size=after.size,
+        src_size=dump.src.size,
+        dst_size=dump.dst_after.size,
         src_offset=src_offset,
         dst_offset=dst_offset,
         product=product,
@@ -85,15 +74,14 @@ def assert_same_move(
         dtype=type,
         overlap=overlap,
     )
-    dump = Dump(source, before, after)
-    wrong, first = difference(move, dump, list(run_jobs(jobs_of(move, dump))))
-    if not first:
+    found = list(run_jobs(jobs_of(move, dump)))
+    wrong = mismatches(dump.dst_after, found)
+    if not wrong.any():
         return
-    count = int(np.count_nonzero(wrong))
-    text = f"{cls.instruction}: {count} of {wrong.size} elements differ, the first: "
-    text += first
+    text = f"{params.instruction}: {int(wrong.sum())} of {wrong.size} elements differ, "
+    text += f"the first: {first_mismatch(move, dump, found[0], wrong)}"
     if diagnose:
-        call = Call(params, src_offset, dst_offset)
-        told = of_bits(source, before, after, call, type, product, path, overlap)
+        claim = Claim(Call(params, src_offset, dst_offset), type)
+        told = of_dump(dump, claim, product, path, overlap)
         text += "".join(f"\n  {one}" for one in told.explanations[:3])
     raise AssertionError(text)

@@ -254,8 +254,8 @@ def _case(entry: Entry, default_id: str) -> Case | Scenario:
         product=entry.word("product"),
         path=entry.word("path"),
         dtype=entry.take("dtype", "text"),
-        src_size=(dump and dump.sizes[0]) or entry.size("src_size", not dump),
-        dst_size=(dump and dump.sizes[1]) or entry.size("dst_size", not dump),
+        src_size=entry.size("src_size", needed=not dump),
+        dst_size=entry.size("dst_size", needed=not dump),
         overlap=entry.take("overlap", "text", "error"),
         why=why,
         error=why and _error(entry),
@@ -271,9 +271,12 @@ def _dump(entry: Entry) -> DumpFiles | None:
     """Where the buffers of a dump lie; None where the case is none."""
     names = ("src", "dst_after", "dst_before")
     whole = entry.take("dump", "text", None)
+    beside = [name for name in names if name in entry.data]
     if whole is not None:
+        if beside:
+            raise entry.error("dump", "stand for all buffers", f"{beside[0]} beside it")
         members = {name: f"{whole}:{name}" for name in names}
-    elif any(name in entry.data for name in names):
+    elif beside:
         members = {name: entry.take(name, "text") for name in names[:2]}
         members["dst_before"] = entry.take("dst_before", "text", None)
     else:
