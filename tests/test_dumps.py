@@ -1,5 +1,6 @@
 """Dumps of a chip: read from files of every kind, and checked in a stream."""
 
+import dataclasses
 import itertools
 import json
 import re
@@ -74,6 +75,10 @@ def test_a_dump_in_files_of_every_kind(tmp_path, kind, wrong):
         f"expected {src[812].view('u2'):#06x}, got {src[5].view('u2'):#06x}, "
         "which source element 5 (fractal 0, row 0, column 5) holds"
     )
+    bits = (f"{src[812].view('u2'):#06x}", f"{src[5].view('u2'):#06x}")
+    assert dataclasses.astuple(found.first) == (300, 1, 2, 12, *bits)
+    assert (found.product, found.path, found.dtype) == ("atlas_a2", "A1->A2", "half")
+    assert found.calls[0].fields == CASE["fields"]
 
 
 def test_one_archive_for_all_three(tmp_path):

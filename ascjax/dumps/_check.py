@@ -20,7 +20,7 @@ from ..sweeps._jobs import MEMORY, Run
 from ..verify._cases import Case
 from ..verify._check import one_line
 from ..verify._engine import make_move
-from ..verify._result import Result, Status, place
+from ..verify._result import Mismatch, Result, Status, place
 from ..verify._why import writer
 from ._read import DumpError, read_dump
 
@@ -117,11 +117,10 @@ def jobs_of(move: Move, dump: Dump) -> list[Job]:
 def _compared(check: _Check, found: list[np.ndarray]) -> Result:
     """The result of a case that has ended, or whose move ran."""
     case = check.case
-    result = Result(case.id, case.instruction, check.status, file=case.file)
     if check.move is None:
-        return dataclasses.replace(result, message=check.message)
+        return Result.of(case, check.status, message=check.message)
     wrong = mismatches(check.dst_after, found)
-    status, message = check.status, ""
+    status, message, first = check.status, "", None
     if wrong.any():
         try:
             src = read_dump(case).src
@@ -129,14 +128,15 @@ def _compared(check: _Check, found: list[np.ndarray]) -> Result:
             src = np.zeros(0, check.dst_after.dtype)
         dump = Dump(src, check.dst_before, check.dst_after)
         status = "mismatch"
-        message = first_mismatch(check.move, dump, found[0], wrong)
-    return dataclasses.replace(
-        result,
-        status=status,
+        first, message = first_mismatch(check.move, dump, found[0], wrong)
+    return Result.of(
+        case,
+        status,
         elements=wrong.size,
         mismatches=int(wrong.sum()),
         message=message,
         compared=("dump",),
+        first=first,
     )
 
 
@@ -150,8 +150,8 @@ def mismatches(dst_after: np.ndarray, found: list[np.ndarray]) -> np.ndarray:
 
 def first_mismatch(
     move: Move, dump: Dump, expected: np.ndarray, wrong: np.ndarray
-) -> str:
-    """The first element that differs, in words: where, what it should be and is."""
+) -> tuple[Mismatch, str]:
+    """The first element that differs, and in words: where, what it should be and is."""
     at = int(wrong.argmax())
     position = move.path.split("->")[1] if move.path else None
     bits = move.arrives.bits
@@ -162,11 +162,12 @@ def first_mismatch(
     where = place(at, position, bits, loops)
     digits = max(1, bits // 4)
     want, got = (f"{int(x[at]):#0{digits + 2}x}" for x in (expected, dump.dst_after))
+    first = Mismatch.at(at, position, bits, want, got)
     text = f"destination element {where}: expected {want}, got {got}"
     held = np.flatnonzero(dump.src == dump.dst_after[at])
     if dump.dst_before is not None and dump.dst_before[at] == dump.dst_after[at]:
-        return f"{text}, as it was before"
+        return first, f"{text}, as it was before"
     if move.conversion is None and held.size == 1:
         source = move.path.split("->")[0] if move.path else None
         text += f", which source element {place(int(held[0]), source, bits)} holds"
-    return text
+    return first, text

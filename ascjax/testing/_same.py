@@ -79,7 +79,8 @@ def assert_same_move(
     if not wrong.any():
         return
     text = f"{params.instruction}: {int(wrong.sum())} of {wrong.size} elements differ, "
-    text += f"the first: {first_mismatch(move, dump, found[0], wrong)}"
+    _, said = first_mismatch(move, dump, found[0], wrong)
+    text += f"the first: {said}"
     if diagnose:
         claim = Claim(Call(params, src_offset, dst_offset), type)
         told = of_dump(dump, claim, product, path, overlap)

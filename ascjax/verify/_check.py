@@ -18,7 +18,7 @@ from ._documents import UNSTATED
 from ._engine import make_move, trace
 from ._names import COMPUTES, site_of
 from ._op_map import op_map
-from ._result import WAYS, Status, first_difference
+from ._result import WAYS, Mismatch, Status, first_difference
 from ._result import Result as Result
 from ._scenario import check_scenario
 
@@ -53,6 +53,7 @@ class Check:
       move: the engine's, once it is made.
       ended: what the case came to other than a comparison, or "".
       message: the first difference, or what it came to, in words.
+      first: the first difference as data.
       wrong: which elements differ, one flag for each that is compared.
       compared: the ways that were compared.
       seconds: what making and comparing the maps took.
@@ -65,6 +66,7 @@ class Check:
     move: Move | None = None
     ended: Status | None = None
     message: str = ""
+    first: Mismatch | None = None
     wrong: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, bool))
     compared: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -126,17 +128,16 @@ class Check:
     def result(self) -> Result:
         """What became of it."""
         wrong = int(self.wrong.sum())
-        return Result(
-            self.case.id,
-            self.case.instruction,
+        return Result.of(
+            self.case,
             self.ended or ("mismatch" if wrong else "ok"),
             elements=self.wrong.size,
             mismatches=wrong,
             message=self.message,
-            file=self.case.file,
             compared=self.compared,
             seconds=self.seconds,
             op_seconds=self.op_seconds,
+            first=self.first,
         )
 
     def _by_maps(self) -> None:
@@ -184,6 +185,9 @@ class Check:
         if differs.any() and not self.message and self.move is not None:
             bits = unit_bits(self.case.instruction, self.move.type)
             text = first_difference(expected, arrived, self.move, bits)
+            at, path = int(differs.argmax()), self.move.path
+            codes = str(expected[at]), str(arrived[at])
+            self.first = Mismatch.at(at, path and path.split("->")[1], bits, *codes)
             self.message = f"{WAYS[way][0]}: {text}"
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .._move import Move
 from .._nest import FILL, KEEP
 from .._products import POSITIONS
+from ._cases import Case, Scenario
+from ._entry import Step
 from ._why import reader, writer
 
 BadFile = Literal["missing", "truncated", "overlong", "mistyped", "unreadable"]
@@ -30,6 +32,35 @@ WAYS = {
 """The ways to a map: words for one that differs, and for the count of all."""
 
 _FRACTAL = ("L1", "L0A", "L0B")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mismatch:
+    """The first element that is wrong.
+
+    Attributes:
+      element: its number in the destination.
+      fractal, row, column: where it stands in L1, L0A and L0B; elsewhere None.
+      expected, got: bits as hexadecimal ("0x3c00"), or the codes of a map ("17", "-1").
+
+    >>> Mismatch.at(300, "A2", 16, "0x6258", "0x4500").column
+    12
+    """
+
+    element: int
+    fractal: int | None
+    row: int | None
+    column: int | None
+    expected: str
+    got: str
+
+    @classmethod
+    def at(
+        cls, element: int, position: str | None, bits: int, expected: str, got: str
+    ) -> Mismatch:
+        """The place of an element of `bits` at a position such as "A2"."""
+        where = _in_fractals(element, position, bits)
+        return cls(element, *(where or (None, None, None)), expected, got)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +84,8 @@ class Result:
         compiled program for all nests), "op" (what its own jitted op leaves).
       seconds: what making and comparing the maps took.
       op_seconds: what its own jitted op took, compiling included.
+      product, path, dtype, calls: the case's.
+      first: the first element that is wrong, where something was compared.
 
     >>> Result("load2d_000", "load2d", "ok", elements=512).failed
     False
@@ -68,6 +101,27 @@ class Result:
     compared: tuple[str, ...] = ()
     seconds: float = 0.0
     op_seconds: float = 0.0
+    product: str | None = None
+    path: str | None = None
+    dtype: str = ""
+    calls: tuple[Step, ...] = ()
+    first: Mismatch | None = None
+
+    @classmethod
+    def of(cls, case: Case | Scenario, status: Status, **found: Any) -> Result:
+        """What became of a case; `found` are the other members."""
+        product, path = case.site
+        return cls(
+            case.id,
+            case.instruction,
+            status,
+            file=case.file,
+            product=product,
+            path=path,
+            dtype=case.dtype,
+            calls=case.steps,
+            **found,
+        )
 
     @property
     def failed(self) -> bool:
@@ -88,14 +142,22 @@ def place(
     ('300 (fractal 1, row 2, column 12)', '300 (r 2, c 4)')
     """
     words = []
-    if _has_fractals(position):
-        c0 = 256 // bits
-        fractal, inner = divmod(element, 16 * c0)
-        row, column = divmod(inner, c0)
-        words.append(f"fractal {fractal}, row {row}, column {column}")
+    where = _in_fractals(element, position, bits)
+    if where:
+        words.append("fractal {}, row {}, column {}".format(*where))
     if loops:
         words.append(", ".join(f"{name} {x}" for name, x in loops.items()))
     return f"{element} ({'; '.join(words)})" if words else str(element)
+
+
+def _in_fractals(
+    element: int, position: str | None, bits: int
+) -> tuple[int, int, int] | None:
+    if not _has_fractals(position):
+        return None
+    c0 = 256 // bits
+    fractal, inner = divmod(element, 16 * c0)
+    return (fractal, *divmod(inner, c0))
 
 
 def _has_fractals(position: str | None) -> bool:
