@@ -9,7 +9,14 @@ import pytest
 from case_file_helpers import GOLDEN, scenario_of_one_fractal, write
 
 from ascjax.dumps import check_dumps
-from ascjax.verify import CaseFileError, Scenario, case_files, check_case, read_cases
+from ascjax.verify import (
+    CaseFileError,
+    Scenario,
+    case_files,
+    check_case,
+    read_cases,
+    stream_cases,
+)
 
 CASE = {
     "id": "one",
@@ -313,5 +320,49 @@ def test_a_good_map_is_read(tmp_path):
 def test_missing_files_and_empty_directories_are_refused(tmp_path):
     with pytest.raises(CaseFileError, match=r"must be readable, got No such file"):
         read_cases(tmp_path / "none.json")
-    with pytest.raises(CaseFileError, match=r"must hold at least one \.json file"):
+    with pytest.raises(
+        CaseFileError, match=r"hold at least one \.json or \.jsonl"
+    ):
         case_files([tmp_path])
+
+
+# --- one case a line
+
+
+def lines(folder, *texts, name="many.jsonl"):
+    file = folder / name
+    file.write_text("".join(text + "\n" for text in texts))
+    return file
+
+
+def test_one_case_a_line_is_the_same_as_a_list(tmp_path):
+    cases = [CASE, {**without("id"), "why": "a rule"}]
+    file = lines(tmp_path, json.dumps(CASE), "", json.dumps(cases[1]))
+    np.savez(tmp_path / "many.npz", one=good_map())
+    one, two = read_cases(file)
+    assert (one.id, one.golden.tolist()) == ("one", good_map().tolist())
+    assert (two.id, two.why) == ("many[1]", "a rule")
+    assert case_files([tmp_path]) == [file]
+
+
+def test_lines_are_read_as_they_are_needed(tmp_path):
+    """The first case comes before the line at fault is read."""
+    text = json.dumps(CASE)
+    stream = stream_cases(lines(tmp_path, text, "{"))
+    assert next(stream).id == "one"
+    with pytest.raises(CaseFileError, match=r"many.jsonl: line 2 must be JSON text"):
+        next(stream)
+
+
+@pytest.mark.parametrize(
+    ("texts", "text"),
+    [
+        ([], "the file must hold a case a line, got no line"),
+        (["[]"], r"line 1 must be an object, \{\.\.\.\}"),
+        ([json.dumps(CASE)] * 2, "id must be used once in a file, got one"),
+        ([json.dumps({**CASE, "src_ofset": 1})], "Write src_offset"),
+    ],
+)
+def test_lines_at_fault_are_refused(tmp_path, texts, text):
+    with pytest.raises(CaseFileError, match=text):
+        read_cases(lines(tmp_path, *texts))

@@ -12,9 +12,10 @@ The command is `ascjax verify`; the formats are in docs/case-files.md.
 
 from ._cases import Case as Case
 from ._cases import Scenario as Scenario
-from ._cases import read_cases as read_cases
 from ._check import Result as Result
 from ._check import check_case as check_case
 from ._entry import CaseFileError as CaseFileError
 from ._entry import Step as Step
 from ._files import case_files as case_files
+from ._read import read_cases as read_cases
+from ._read import stream_cases as stream_cases

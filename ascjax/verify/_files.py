@@ -13,8 +13,8 @@ FORMAT = "ascjax-verify 1"
 
 
 def case_files(paths: Iterable[Path]) -> list[Path]:
-    """The case files that paths stand for: a directory is its own *.json, sorted, the
-    reports of `ascjax verify` left out.
+    """The case files that paths stand for: a directory is its own *.json and *.jsonl,
+    sorted, the reports of `ascjax verify` left out.
 
     Raises:
       CaseFileError: for a directory without any.
@@ -22,9 +22,11 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = [one for one in sorted(path.glob("*.json")) if not _report(one)]
+            named = sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
+            inside = [one for one in named if not _report(one)]
             if not inside:
-                rule, fix = "hold at least one .json file", "Name another directory."
+                rule = "hold at least one .json or .jsonl file"
+                fix = "Name another directory."
                 got = "none that is no report"
                 raise CaseFileError(str(path), "the directory", rule, got, fix)
             found += inside
@@ -35,6 +37,8 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
 
 def _report(path: Path) -> bool:
     """Whether a file is a report; one that cannot be read is none, but a fault."""
+    if path.suffix != ".json":
+        return False
     try:
         text = path.read_text(encoding="utf-8-sig")
         data = json.loads(text) if text.lstrip().startswith("{") else None

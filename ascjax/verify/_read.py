@@ -1,0 +1,182 @@
+"""Case files, read in a stream (docs/case-files.md).
+
+Whatever is wrong with a file is said in one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._cases import Case, Scenario
+from ._entry import CaseFileError, Entry, json_name
+from ._parse import case_of
+
+
+def read_cases(path: Path) -> list[Case | Scenario]:
+    """All cases of one file, with the maps of the .npz that lies beside it.
+
+    Args:
+      path: a .json file, one list; or .jsonl, one object a line.
+    Raises:
+      CaseFileError: what cannot be read, is missing, or contradicts itself.
+    Source: docs/case-files.md.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "mine.json")
+    ...     _ = file.write_text('''[{"id": "first", "instruction": "load2d",
+    ...         "product": "atlas_a2", "path": "A1->A2", "dtype": "half",
+    ...         "fields": {"repeatTimes": 1}, "src_size": 256, "dst_size": 256}]''')
+    ...     case, = read_cases(file)
+    >>> case.id, case.steps[0].fields, case.golden is None
+    ('first', {'repeatTimes': 1}, True)
+    """
+    return list(stream_cases(path))
+
+
+def stream_cases(path: Path) -> Iterator[Case | Scenario]:
+    """As `read_cases`, one after another: of a .jsonl file no more than one line is
+    held, of a .json file its text's objects.
+
+    Args:
+      path: a .json or .jsonl file.
+    Raises:
+      CaseFileError: when the stream comes to what is at fault.
+    Source: docs/case-files.md.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "mine.jsonl")
+    ...     _ = file.write_text('''{"instruction": "load2d", "product": null,
+    ... "path": null, "dtype": "half", "fields": {}, "src_size": 0, "dst_size": 0}
+    ... '''.replace(",\\n", ","))
+    ...     [case.id for case in stream_cases(file)]
+    ['mine[0]']
+    """
+    cases = _named_once(path, _cases(path))
+    maps = path.with_suffix(".npz")
+    return _with_maps(cases, maps) if maps.exists() else cases
+
+
+def _cases(path: Path) -> Iterator[Case | Scenario]:
+    entries = _of_lines(path) if path.suffix == ".jsonl" else _of_list(path)
+    for k, entry in enumerate(entries):
+        yield case_of(entry, f"{path.stem}[{k}]")
+
+
+def _of_list(path: Path) -> Iterator[Entry]:
+    file = str(path)
+    try:
+        data = _json(file, "the file", path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeError) as error:
+        raise _cannot_read(file, error) from None
+    if not isinstance(data, list) or not data:
+        got = "an empty list" if data == [] else json_name(data)
+        rule, fix = "hold a list of cases", "Write [{...}, ...], or name it .jsonl."
+        raise CaseFileError(file, "the file", rule, got, fix)
+    for k, entry in enumerate(data):
+        yield Entry(file, f"case {k}", entry)
+
+
+def _of_lines(path: Path) -> Iterator[Entry]:
+    file, some = str(path), False
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            for k, line in enumerate(lines, 1):
+                if line.strip():
+                    some = True
+                    yield Entry(file, f"line {k}", _json(file, f"line {k}", line))
+    except (OSError, UnicodeError) as error:
+        raise _cannot_read(file, error) from None
+    if not some:
+        rule, fix = "hold a case a line", "Write one {...} a line."
+        raise CaseFileError(file, "the file", rule, "no line", fix)
+
+
+def _json(file: str, what: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fix = "Name the .json or .jsonl file; its maps are found beside it."
+        got = " ".join(str(error).split())
+        raise CaseFileError(file, what, "be JSON text", got, fix) from None
+
+
+def _cannot_read(file: str, error: Exception) -> CaseFileError:
+    if isinstance(error, OSError):
+        got = error.strerror or type(error).__name__
+        fix = "Name a file or directory that exists and that you may read."
+        return CaseFileError(file, "the file", "be readable", got, fix)
+    fix = "Name the .json or .jsonl file; its maps are found beside it."
+    got = " ".join(str(error).split())
+    return CaseFileError(file, "the file", "be JSON text", got, fix)
+
+
+def _named_once(
+    path: Path, cases: Iterable[Case | Scenario]
+) -> Iterator[Case | Scenario]:
+    """The cases, no name of them used twice."""
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            fix = "Give each case a name of its own."
+            rule = "be used once in a file"
+            raise CaseFileError(str(path), "id", rule, case.id, fix)
+        seen.add(case.id)
+        yield case
+
+
+def _with_maps(
+    cases: Iterable[Case | Scenario], path: Path
+) -> Iterator[Case | Scenario]:
+    """The cases with their maps, each checked for its form; a file that no case needs
+    is not opened."""
+    held: Any = None
+    with contextlib.ExitStack() as opened:
+        for case in cases:
+            if not isinstance(case, Case) or case.why is not None or case.dump:
+                yield case
+                continue
+            held = _archive(path, opened) if held is None else held
+            yield dataclasses.replace(case, golden=_map(path, held, case))
+
+
+def _archive(path: Path, opened: contextlib.ExitStack) -> Any:
+    try:
+        file = opened.enter_context(path.open("rb"))
+        held = np.load(file, allow_pickle=False)
+        if isinstance(held, np.ndarray):
+            raise ValueError("one array, no archive of them")
+        return held
+    except Exception as error:  # on damaged data NumPy raises nearly anything
+        raise _damaged(path, error) from None
+
+
+def _map(path: Path, held: Any, case: Case) -> np.ndarray:
+    file, field = str(path), f"the map of {case.id}"
+    if case.id not in held.files:
+        fix = "Add it, or take the .npz away to compare with the oracle only."
+        raise CaseFileError(file, field, "be in the file", "none", fix)
+    try:
+        golden = held[case.id]
+    except Exception as error:
+        raise _damaged(path, error) from None
+    if golden.dtype.kind not in "iu" or golden.shape != (case.dst_size,):
+        rule = f"be ({case.dst_size},) integers, one a destination element"
+        got = f"{golden.shape} of {golden.dtype}"
+        raise CaseFileError(file, field, rule, got, "Correct the map or dst_size.")
+    return golden.astype(np.int64)
+
+
+def _damaged(path: Path, error: Exception) -> CaseFileError:
+    got = f"{type(error).__name__} ({' '.join(str(error).split())})"
+    fix = "Write it again with numpy.savez, one integer array a case."
+    rule = "be a readable .npz of NumPy arrays"
+    return CaseFileError(str(path), "the file", rule, got, fix)
