@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import collections
 import importlib.metadata
 import runpy
 import sys
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from . import cli_weights
 from ._errors import AscendError
 from .cli_diagnose import diagnose
-from .dumps import check_dumps
-from .verify import Case, Result, case_files, check_case, read_cases
+from .cli_verify import verify
 from .verify import _report as report
 
 app = typer.Typer(
@@ -26,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_weights.app, name="weights")
+app.command()(verify)
 app.command()(diagnose)
 
 
@@ -92,145 +90,6 @@ def root(
         _run_file(file)
     if context.invoked_subcommand is None:
         print(context.get_help())
-
-
-@app.command()
-def verify(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILE|DIR",
-            help="Case files, or directories of them (docs/case-files.md). "
-            "None: the built-in suite.",
-            show_default=False,
-        ),
-    ] = None,
-    cases: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Built-in suite: parameter sets of each instruction, product, path "
-            "and type (6); at least 24 where an instruction has no builder of sets.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Built-in suite: its seed (0).")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Built-in suite: this instruction only; may be repeated.",
-        ),
-    ] = None,
-    jit_every: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Case files: each Nth case of an instruction also runs through its "
-            "jitted op (8); 0 for none.",
-        ),
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write results and coverage."),
-    ] = None,
-    allow_unsupported: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unsupported",
-            help="Cases of instructions that ascjax lacks do not make the status 1.",
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Failures and the last line only.")
-    ] = False,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose", "-v", help="Also why each case was refused that must be."
-        ),
-    ] = False,
-) -> None:
-    """Check case files: maps, refusals, and dumps of a chip or a simulator; without
-    files, ascjax itself, its maps against the oracle and as jitted.
-
-    Exit status: 0 all right, 1 a case failed, or is unsupported without
-    --allow-unsupported, or there was none, 2 bad usage or an unreadable file.
-    """
-    if paths and not (cases is None and seed is None and not only):
-        said = "--cases, --seed and --only are for the built-in suite."
-        raise typer.BadParameter(said)
-    if not paths and jit_every is not None:
-        raise typer.BadParameter("--jit-every is for case files.")
-    if json_file is not None:
-        report.write_json(json_file, None)  # before the work, not after it
-    files = case_files(paths or [])
-    if json_file is not None and json_file.resolve() in [f.resolve() for f in files]:
-        said = f"{json_file} holds cases, which the report would replace."
-        raise typer.BadParameter(said, param_hint="--json")
-    out = report.console()
-    started = time.perf_counter()
-    if paths:
-        every = 8 if jit_every is None else jit_every
-        results, extra = _verify_files(files, every, quiet)
-        extra = {"files": [str(path) for path in paths], **extra}
-    else:
-        results, extra = _verify_suite(cases, seed or 0, only or [], quiet)
-    seconds = time.perf_counter() - started
-    options: dict[str, Any] = {
-        "seconds": seconds,
-        "allow_unsupported": allow_unsupported,
-    }
-    report.print_report(out, results, quiet=quiet, verbose=verbose, **options)
-    if json_file is not None:
-        report.write_json(json_file, report.to_json(results, extra, **options))
-    _, total = report.tally(results)
-    raise typer.Exit(report.exit_status(total, allow_unsupported=allow_unsupported))
-
-
-def _verify_files(
-    paths: list[Path], every: int, quiet: bool
-) -> tuple[list[Result], dict[str, Any]]:
-    """Every case of the files; all of them are read before the first is checked."""
-    from .verify._coverage import coverage
-
-    found = [case for path in paths for case in read_cases(path)]
-    results: list[Result] = []
-    met: collections.Counter[str] = collections.Counter()
-    of_dumps = check_dumps(c for c in found if isinstance(c, Case) and c.dump)
-    with report.progress("cases", show=not quiet) as advance:
-        for case in found:
-            if isinstance(case, Case) and case.dump:
-                results.append(next(of_dumps))
-                advance(len(results), len(found))
-                continue
-            through_op = every > 0 and met[case.instruction] % every == 0
-            results.append(check_case(case, through_op=through_op))
-            met[case.instruction] += results[-1].status in ("ok", "mismatch")
-            advance(len(results), len(found))
-    covered = coverage(
-        (step.instruction, step.fields, case.dtype, *case.site)
-        for case, result in zip(found, results, strict=True)
-        for step in case.steps
-        if result.status in ("ok", "mismatch")
-    )
-    return results, {"coverage": covered}
-
-
-def _verify_suite(
-    cases: int | None, seed: int, only: list[str], quiet: bool
-) -> tuple[list[Result], dict[str, Any]]:
-    from .verify._names import chosen
-    from .verify._suite import DEFAULT_CASES, run_suite
-
-    cases = cases or DEFAULT_CASES
-    names = chosen(only)
-    with report.progress("parameter sets", show=not quiet) as advance:
-        results, extra = run_suite(cases, seed, only=names, progress=advance)
-    return results, {"cases": cases, "seed": seed, "only": names, **extra}
 
 
 @app.command("list")

@@ -79,3 +79,11 @@ def pytest_collection_finish():
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which compile too
 def pytest_runtest_setup(item):
     Level.choose(is_quick(item))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory):
+    """Runs of `ascjax verify` keep their state here, not with the user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -320,9 +320,7 @@ def test_a_good_map_is_read(tmp_path):
 def test_missing_files_and_empty_directories_are_refused(tmp_path):
     with pytest.raises(CaseFileError, match=r"must be readable, got No such file"):
         read_cases(tmp_path / "none.json")
-    with pytest.raises(
-        CaseFileError, match=r"hold at least one \.json or \.jsonl"
-    ):
+    with pytest.raises(CaseFileError, match=r"hold at least one \.json or \.jsonl"):
         case_files([tmp_path])
 
 

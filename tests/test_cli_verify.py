@@ -25,6 +25,7 @@ from ascjax.verify import (
     check_case,
     read_cases,
 )
+from ascjax.verify._tally import Tally
 
 pytestmark = pytest.mark.quick
 
@@ -110,12 +111,12 @@ def test_the_table_and_the_last_line(capsys, tmp_path):
 def test_the_rate_of_maps_leaves_ops_out(capsys):
     maps = Result("a", "load2d", "ok", 4, compared=("oracle",), seconds=0.5)
     op = dataclasses.replace(maps, compared=("oracle", "op"), op_seconds=30.0)
-    (row,), total = _report.tally([maps, op])
+    tally = Tally().add_all([maps, op])
+    (row,), total = tally.sorted_rows, tally.total
     assert row.rate == total.rate == 2.0
     assert (row.ops, row.op_seconds) == (total.ops, total.op_seconds) == (1, 30.0)
-    _report.print_report(
-        _report.console(), [maps, op], seconds=31.0, allow_unsupported=False
-    )
+    options = {"seconds": 31.0, "allow_unsupported": False}
+    _report.print_report(_report.console(), tally, **options)
     out = capsys.readouterr().out
     assert re.search(r"load2d +2 +0 +0 +0 +8 +0 +2 +1 +30\.0", out)
     assert "cases/s: maps made and compared; op s: in jitted ops, compili" in out

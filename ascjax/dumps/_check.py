@@ -54,31 +54,44 @@ def check_dumps(
       memory: bytes to hold at one time, about.
       devices: over which batches are spread; None is all local ones.
     """
-    run = Run(memory, devices)
-    position = itertools.count()
-    waiting: deque[_Check] = deque()
-    done: deque[np.ndarray] = deque()
-    since = time.perf_counter()
-
-    def ready() -> Iterator[Result]:
-        nonlocal since
-        done.extend(run.ready())
-        while waiting and len(done) >= waiting[0].jobs:
-            check = waiting.popleft()
-            result = _compared(check, [done.popleft() for _ in range(check.jobs)])
-            now = time.perf_counter()
-            yield dataclasses.replace(result, seconds=now - since)
-            since = now
-
+    checks = Checks(memory, devices)
     for case in cases:
+        checks.add(case)
+        yield from checks.ready()
+    checks.finish()
+    yield from checks.ready()
+
+
+class Checks:
+    """Dumps on their way: cases go in, results come out in the same order."""
+
+    def __init__(self, memory: int = MEMORY, devices: Any = None):
+        self._run = Run(memory, devices)
+        self._position = itertools.count()
+        self._waiting: deque[_Check] = deque()
+        self._done: deque[np.ndarray] = deque()
+        self._since = time.perf_counter()
+
+    def add(self, case: Case) -> None:
+        """Read the buffers of a case, and have its move run before long."""
         check, jobs = _opened(case)
-        waiting.append(check)
-        for job in jobs:
-            run.add(next(position), job)
-        del jobs  # and the source with them
-        yield from ready()
-    run.finish()
-    yield from ready()
+        self._waiting.append(check)
+        while jobs:
+            self._run.add(next(self._position), jobs.pop(0))
+
+    def finish(self) -> None:
+        """Have all moves run that wait for others of their kind."""
+        self._run.finish()
+
+    def ready(self) -> Iterator[Result]:
+        """The results that have come, up to the first that has not."""
+        self._done.extend(self._run.ready())
+        while self._waiting and len(self._done) >= self._waiting[0].jobs:
+            check = self._waiting.popleft()
+            result = _compared(check, [self._done.popleft() for _ in range(check.jobs)])
+            now = time.perf_counter()
+            yield dataclasses.replace(result, seconds=now - self._since)
+            self._since = now
 
 
 def _opened(case: Case) -> tuple[_Check, list[Job]]:

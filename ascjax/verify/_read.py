@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,18 +61,33 @@ def stream_cases(path: Path) -> Iterator[Case | Scenario]:
     ...     [case.id for case in stream_cases(file)]
     ['mine[0]']
     """
-    cases = _named_once(path, _cases(path))
+    return (case for _, case in chosen_cases(path, lambda k: True) if case)
+
+
+def chosen_cases(
+    path: Path, chosen: Callable[[int], bool]
+) -> Iterator[tuple[int, Case | Scenario | None]]:
+    """The numbers of all cases of a file, with the chosen cases; the others are not
+    looked at, nor the lines that they stand in.
+
+    Raises:
+      CaseFileError: when the stream comes to what is at fault.
+    """
+    cases = _named_once(path, _cases(path, chosen))
     maps = path.with_suffix(".npz")
     return _with_maps(cases, maps) if maps.exists() else cases
 
 
-def _cases(path: Path) -> Iterator[Case | Scenario]:
+_Numbered = Iterator[tuple[int, Case | Scenario | None]]
+
+
+def _cases(path: Path, chosen: Callable[[int], bool]) -> _Numbered:
     entries = _of_lines(path) if path.suffix == ".jsonl" else _of_list(path)
     for k, entry in enumerate(entries):
-        yield case_of(entry, f"{path.stem}[{k}]")
+        yield k, case_of(entry(), f"{path.stem}[{k}]") if chosen(k) else None
 
 
-def _of_list(path: Path) -> Iterator[Entry]:
+def _of_list(path: Path) -> Iterator[Callable[[], Entry]]:
     file = str(path)
     try:
         data = _json(file, "the file", path.read_text(encoding="utf-8-sig"))
@@ -82,22 +98,26 @@ def _of_list(path: Path) -> Iterator[Entry]:
         rule, fix = "hold a list of cases", "Write [{...}, ...], or name it .jsonl."
         raise CaseFileError(file, "the file", rule, got, fix)
     for k, entry in enumerate(data):
-        yield Entry(file, f"case {k}", entry)
+        yield functools.partial(Entry, file, f"case {k}", entry)
 
 
-def _of_lines(path: Path) -> Iterator[Entry]:
+def _of_lines(path: Path) -> Iterator[Callable[[], Entry]]:
     file, some = str(path), False
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for k, line in enumerate(lines, 1):
                 if line.strip():
                     some = True
-                    yield Entry(file, f"line {k}", _json(file, f"line {k}", line))
+                    yield functools.partial(_of_line, file, f"line {k}", line)
     except (OSError, UnicodeError) as error:
         raise _cannot_read(file, error) from None
     if not some:
         rule, fix = "hold a case a line", "Write one {...} a line."
         raise CaseFileError(file, "the file", rule, "no line", fix)
+
+
+def _of_line(file: str, name: str, line: str) -> Entry:
+    return Entry(file, name, _json(file, name, line))
 
 
 def _json(file: str, what: str, text: str) -> Any:
@@ -119,33 +139,29 @@ def _cannot_read(file: str, error: Exception) -> CaseFileError:
     return CaseFileError(file, "the file", "be JSON text", got, fix)
 
 
-def _named_once(
-    path: Path, cases: Iterable[Case | Scenario]
-) -> Iterator[Case | Scenario]:
+def _named_once(path: Path, cases: _Numbered) -> _Numbered:
     """The cases, no name of them used twice."""
     seen: set[str] = set()
-    for case in cases:
-        if case.id in seen:
-            fix = "Give each case a name of its own."
-            rule = "be used once in a file"
-            raise CaseFileError(str(path), "id", rule, case.id, fix)
-        seen.add(case.id)
-        yield case
+    for k, case in cases:
+        if case is not None:
+            if case.id in seen:
+                fix = "Give each case a name of its own."
+                rule = "be used once in a file"
+                raise CaseFileError(str(path), "id", rule, case.id, fix)
+            seen.add(case.id)
+        yield k, case
 
 
-def _with_maps(
-    cases: Iterable[Case | Scenario], path: Path
-) -> Iterator[Case | Scenario]:
+def _with_maps(cases: _Numbered, path: Path) -> _Numbered:
     """The cases with their maps, each checked for its form; a file that no case needs
     is not opened."""
     held: Any = None
     with contextlib.ExitStack() as opened:
-        for case in cases:
-            if not isinstance(case, Case) or case.why is not None or case.dump:
-                yield case
-                continue
-            held = _archive(path, opened) if held is None else held
-            yield dataclasses.replace(case, golden=_map(path, held, case))
+        for k, case in cases:
+            if isinstance(case, Case) and case.why is None and not case.dump:
+                held = _archive(path, opened) if held is None else held
+                case = dataclasses.replace(case, golden=_map(path, held, case))
+            yield k, case
 
 
 def _archive(path: Path, opened: contextlib.ExitStack) -> Any:

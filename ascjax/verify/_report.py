@@ -8,7 +8,7 @@ import importlib.metadata
 import json
 import platform
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,67 +21,7 @@ from rich.text import Text
 from .._errors import AscendError
 from ._files import FORMAT
 from ._result import WAYS, Result
-
-_SHOWN = 20
-
-
-@dataclasses.dataclass
-class Row:
-    """Counts of one instruction, or of all. `cases` = passed + failed + unsupported,
-    and `refused` of those that passed were cases that must be refused; `ops` of them
-    also ran through their own op. `seconds` are those of the maps, as in `Result`."""
-
-    instruction: str
-    cases: int = 0
-    passed: int = 0
-    refused: int = 0
-    failed: int = 0
-    unsupported: int = 0
-    elements: int = 0
-    mismatches: int = 0
-    ops: int = 0
-    seconds: float = 0.0
-    op_seconds: float = 0.0
-
-    def add(self, result: Result) -> None:
-        self.cases += 1
-        self.failed += result.failed
-        self.unsupported += result.status == "unsupported"
-        self.refused += result.status == "refused"
-        self.passed += result.status in ("ok", "refused")
-        self.elements += result.elements
-        self.mismatches += result.mismatches
-        self.ops += "op" in result.compared
-        self.seconds += result.seconds
-        self.op_seconds += result.op_seconds
-
-    @property
-    def rate(self) -> float | None:
-        """Cases a second that were checked, ops not counted; None where no time was
-        taken."""
-        checked = self.cases - self.unsupported
-        return checked / self.seconds if checked and self.seconds else None
-
-
-def tally(results: Iterable[Result]) -> tuple[list[Row], Row]:
-    """Counts by instruction, in the order of their names, and the total."""
-    rows: dict[str, Row] = {}
-    total = Row("all")
-    for result in results:
-        rows.setdefault(result.instruction, Row(result.instruction)).add(result)
-        total.add(result)
-    return [rows[name] for name in sorted(rows)], total
-
-
-def exit_status(total: Row, *, allow_unsupported: bool) -> int:
-    """0 where every case passed, else 1; unsupported ones count unless allowed.
-
-    >>> total = Row("all", cases=2, passed=1, unsupported=1)
-    >>> exit_status(total, allow_unsupported=True)
-    0
-    """
-    wrong = total.failed or (total.unsupported and not allow_unsupported)
-    return 1 if wrong or not total.cases else 0
+from ._tally import Row, Tally
 
 
 def console() -> Console:
@@ -103,37 +43,31 @@ def progress(label: str, *, show: bool = True) -> Iterator[Callable[[int, int], 
 
 def print_report(
     out: Console,
-    results: Sequence[Result],
+    tally: Tally,
     *,
     seconds: float,
     allow_unsupported: bool,
     quiet: bool = False,
-    verbose: bool = False,
 ) -> None:
-    """The failures in words, the refusals where `verbose`, the table (not where
+    """The failures in words, the refusals where they are wanted, the table (not where
     `quiet`), and one line at the end."""
-    rows, total = tally(results)
-    failures = [result for result in results if result.failed]
-    for result in failures[:_SHOWN]:
+    total = tally.total
+    for result in tally.failures:
         count = ""
         if result.mismatches:
             count = f" [{result.mismatches} of {result.elements} elements]"
         out.print(Text(_line(result) + count, style="red"), soft_wrap=True)
-    if len(failures) > _SHOWN:
-        rest = len(failures) - _SHOWN
+    rest = total.failed - len(tally.failures)
+    if rest:
         out.print(Text(f"... and {rest} more; --json FILE has them all"), style="red")
-    for result in results:
-        if verbose and result.status == "refused":
-            out.print(Text(_line(result)), soft_wrap=True)
+    for result in tally.refusals:
+        out.print(Text(_line(result)), soft_wrap=True)
     if not quiet:
-        out.print(_table(rows, total))
-        lacking = {r.message for r in results if r.status == "unsupported"}
-        for line in sorted(lacking):
+        out.print(_table(tally))
+        for line in sorted(tally.lacking):
             out.print(Text(f"unsupported: {line}"), soft_wrap=True)
-    status = exit_status(total, allow_unsupported=allow_unsupported)
-    out.print(
-        Text(_last_line(results, total, seconds, status), style="bold"), soft_wrap=True
-    )
+    status = tally.exit_status(allow_unsupported=allow_unsupported)
+    out.print(Text(_last_line(tally, seconds, status), style="bold"), soft_wrap=True)
 
 
 def _line(result: Result) -> str:
@@ -141,7 +75,8 @@ def _line(result: Result) -> str:
     return f"{name}: {result.status}: {result.message}"
 
 
-def _table(rows: Sequence[Row], total: Row) -> Table:
+def _table(tally: Tally) -> Table:
+    total = tally.total
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if total.ops:
         said = (
@@ -154,7 +89,7 @@ def _table(rows: Sequence[Row], total: Row) -> Table:
         table.add_column(name, justify="right")
     for name in ("mismatches", "cases/s", "ops", "op s"):
         table.add_column(name, justify="right")
-    for row in (*rows, total):
+    for row in (*tally.sorted_rows, total):
         if row is total:
             table.add_section()
         counts = (row.refused, row.unsupported, row.failed, row.elements)
@@ -171,9 +106,8 @@ def _table(rows: Sequence[Row], total: Row) -> Table:
     return table
 
 
-def _last_line(
-    results: Sequence[Result], total: Row, seconds: float, status: int
-) -> str:
+def _last_line(tally: Tally, seconds: float, status: int) -> str:
+    total = tally.total
     verdict = "all right" if status == 0 else "NOT all right"
     parts = [f"{total.passed} of {total.cases} cases passed"]
     if total.refused:
@@ -184,11 +118,8 @@ def _last_line(
         hint = " (--allow-unsupported lets them pass)" if only else ""
         parts.append(f"{total.unsupported} unsupported{hint}")
     parts.append(f"{total.mismatches} mismatches")
-    against = {
-        name: sum(way in result.compared for result in results)
-        for way, (_, name) in WAYS.items()
-    }
-    ways = ", ".join(f"{count} {name}" for name, count in against.items() if count)
+    against = ((tally.ways[way], name) for way, (_, name) in WAYS.items())
+    ways = ", ".join(f"{count} {name}" for count, name in against if count)
     ways = f"; {ways}" if ways else ""
     return f"{verdict}: {', '.join(parts)}{ways}; {seconds:.1f} s"
 
@@ -200,24 +131,19 @@ def versions() -> dict[str, str]:
     return {**found, "python": platform.python_version(), "platform": sys.platform}
 
 
-def to_json(
-    results: Sequence[Result],
-    extra: dict[str, Any],
-    *,
-    seconds: float,
-    allow_unsupported: bool,
+def head(
+    tally: Tally, extra: dict[str, Any], *, seconds: float, allow_unsupported: bool
 ) -> dict[str, Any]:
-    """The whole run, JSON-ready. `extra` adds members, such as the coverage."""
-    rows, total = tally(results)
+    """All of a report but its results, JSON-ready. `extra` adds members, such as the
+    coverage."""
     return {
         "format": FORMAT,
         "versions": versions(),
         "seconds": seconds,
-        "exit_status": exit_status(total, allow_unsupported=allow_unsupported),
-        "counts": _counts(total),
-        "instructions": {row.instruction: _counts(row) for row in rows},
+        "exit_status": tally.exit_status(allow_unsupported=allow_unsupported),
+        "counts": _counts(tally.total),
+        "instructions": {row.instruction: _counts(row) for row in tally.sorted_rows},
         **extra,
-        "results": [dataclasses.asdict(result) for result in results],
     }
 
 
@@ -227,21 +153,39 @@ def _counts(row: Row) -> dict[str, Any]:
     return {**counts, "cases_per_second": row.rate}
 
 
-def write_json(path: Path, report: dict[str, Any] | None) -> None:
-    """Write a report; None only tries whether the file can be written, and leaves it
-    as it was.
+def check_writable(path: Path, option: str) -> None:
+    """Try whether a file can be written, and leave it as it was.
 
     Raises:
       AscendError: where it cannot.
     """
     new = not path.exists()
-    try:
-        with path.open("w" if report else "a", encoding="utf-8") as file:
-            if report:
-                file.write(json.dumps(report, indent=1) + "\n")
-        if new and not report:
+    with _written(path, option):
+        path.open("a").close()
+        if new:
             path.unlink()
+
+
+def write_json(path: Path, head: dict[str, Any], results: Iterable[Result]) -> None:
+    """Write a report, its results one a line, as they come.
+
+    Raises:
+      AscendError: where it cannot be written.
+    """
+    with _written(path, "--json"), path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(head, indent=1).removesuffix("\n}"))
+        file.write(',\n "results": [')
+        for k, result in enumerate(results):
+            file.write((",\n  " if k else "\n  ") + json.dumps(result.to_dict()))
+        file.write("\n ]\n}\n")
+
+
+@contextlib.contextmanager
+def _written(path: Path, option: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         got = error.strerror or type(error).__name__
         fix = "Name a file in a directory that exists and that you may write to."
-        raise AscendError("verify", f"--json {path}", "be writable", got, fix) from None
+        rule = "be writable"
+        raise AscendError("verify", f"{option} {path}", rule, got, fix) from None

@@ -123,6 +123,24 @@ class Result:
             **found,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, held: dict[str, Any]) -> Result:
+        """What `to_dict` gave, read back from JSON.
+
+        >>> import json
+        >>> one = Result("a", "load2d", "ok", compared=("oracle",))
+        >>> Result.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+        True
+        """
+        calls = tuple(Step(**call) for call in held["calls"])
+        first = held["first"] and Mismatch(**held["first"])
+        made = {"compared": tuple(held["compared"]), "calls": calls, "first": first}
+        return cls(**{**held, **made})
+
     @property
     def failed(self) -> bool:
         """Whether the case is wrong; one that is not supported is neither."""

@@ -1,0 +1,151 @@
+"""Several processes at one run: JAX joins them, only counts travel between them.
+
+Results go to files of the state; what the processes tell each other is whether all are
+of one mind about the run, before, and how many cases each has done, after.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from ._stream import Share
+
+_LOOK = 0.05  # seconds between two looks at the processes
+AUTO = "auto"
+
+
+class Ended(NamedTuple):
+    """How a run in several processes ended.
+
+    Attributes:
+      status: the first process's; None where a process was lost.
+      said: which one, and how; "" where none was.
+    """
+
+    status: int | None
+    said: str = ""
+
+
+def join(coordinator: str, processes: int | None, process: int | None) -> Share:
+    """Be one of several processes, once all are there.
+
+    Args:
+      coordinator: HOST:PORT of process 0, which listens there; "auto" leaves all three
+        to JAX, which knows Slurm, Open MPI and others.
+    """
+    if coordinator == AUTO:
+        jax.distributed.initialize()
+    else:
+        jax.distributed.initialize(coordinator, processes, process)
+    return Share(jax.process_index(), jax.process_count())
+
+
+def gathered(share: Share, *counts: int) -> np.ndarray:
+    """What each process has to say, (processes, counts); all wait for all."""
+    if share.processes == 1:
+        return np.array([counts], np.int64)
+    from jax.experimental import multihost_utils
+
+    # Two words each: 64-bit types may be off.
+    words = np.array(counts, np.int64).view(np.int32)
+    with _quiet():
+        found = np.asarray(multihost_utils.process_allgather(words))
+    return np.ascontiguousarray(found.reshape(-1, words.size)).view(np.int64)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what XLA's collectives print of themselves out of the command's output."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def leave() -> None:
+    """Part from the other processes, once all do."""
+    jax.distributed.shutdown()
+
+
+def watch_parent() -> None:
+    """End with the process that holds the other end of standard input."""
+
+    def wait() -> None:
+        while os.read(0, 4096):
+            pass
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def supervise(command: Sequence[str], processes: int) -> Ended:
+    """Run a command as several processes on this machine until all have ended; where
+    one ends badly the others are ended with it.
+
+    Args:
+      command: to which each process's number and the coordinator are added.
+    """
+    env = {"JAX_PLATFORMS": "cpu", **os.environ}
+    where = ["--coordinator", f"127.0.0.1:{_free_port()}"]
+    running = [
+        subprocess.Popen(
+            [*command, "--process-id", str(k), *where],
+            stdin=subprocess.PIPE,
+            env=env,
+            start_new_session=True,  # an interrupt is for this process to pass on
+        )
+        for k in range(processes)
+    ]
+    try:
+        while True:
+            codes = [one.poll() for one in running]
+            lost = [k for k, code in enumerate(codes) if code not in (None, 0, 1, 2)]
+            if lost:
+                return Ended(None, _how(lost[0], running[lost[0]]))
+            if all(code is not None for code in codes):
+                return Ended(codes[0])
+            if 2 in codes:  # refused: all are, each for itself
+                for one in running:
+                    one.wait(timeout=30)
+                return Ended(2)
+            time.sleep(_LOOK)
+    except subprocess.TimeoutExpired:
+        return Ended(2)
+    finally:
+        for one in running:
+            one.kill()
+            one.communicate()
+
+
+def _how(process: int, one: subprocess.Popen) -> str:
+    code = one.returncode
+    if code >= 0:
+        return f"process {process} (pid {one.pid}) ended with status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"process {process} (pid {one.pid}) was ended by {name}"
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]

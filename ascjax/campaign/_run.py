@@ -1,0 +1,97 @@
+"""One run over case files, alone or as one of several processes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .._errors import AscendError
+from ._home import Home
+from ._processes import gathered
+from ._state import State, StateError, run_of
+from ._stream import ALONE, Share, cases_of, count, results
+
+
+def begin(
+    files: Sequence[Path], home: Home, *, jit_every: int, share: Share = ALONE
+) -> State:
+    """The state of a run that all its processes agree on; process 0 makes it.
+
+    Args:
+      files: case files, all of which are read before the first case is checked.
+      home: where the state lies.
+      jit_every: each so many cases of an instruction also run through their own op.
+      share: the cases of this process.
+    Raises:
+      CaseFileError: what is at fault with a file.
+      StateError: what is at fault with the state, or that another process refuses.
+    """
+    refused: AscendError | None = None
+    state, mind, run = None, 0, {}
+    try:
+        run = run_of(files, count(files, share), jit_every)
+        text = json.dumps(run, sort_keys=True).encode()
+        mind = int.from_bytes(hashlib.sha256(text).digest()[:7], "little")
+        if share.process == 0:
+            state = State.open(home.folder, run, resume=home.resumes)
+    except AscendError as error:
+        refused = error
+    minds = gathered(share, mind, refused is not None)
+    if refused is not None:
+        raise refused
+    if minds[:, 1].any():
+        k = int(minds[:, 1].argmax())
+        fix = "Its own message says why."
+        raise StateError(home.folder, "be agreed on", f"a refusal by process {k}", fix)
+    if (minds[:, 0] != mind).any():
+        k = int((minds[:, 0] != mind).argmax())
+        fix = "Give all the same files, by the same names, and one version of ascjax."
+        raise StateError(home.folder, "be of one run", f"another in process {k}", fix)
+    return state or State.open(home.folder, run, resume=True)
+
+
+def go_on(
+    files: Sequence[Path],
+    state: State,
+    *,
+    share: Share = ALONE,
+    advance: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
+    """Check every case of a share that has no result yet, and keep its result; in
+    process 0 the state then has the results of all processes.
+
+    Args:
+      files, share: as they were begun with.
+      state: what `begin` gave.
+      advance: called with (cases done, all cases), about.
+    Raises:
+      StateError: a disk that is full; results of another process that are missing.
+    """
+    done, total = state.done, state.run["cases"]
+    before = int(done.sum())
+
+    def mine(position: int) -> bool:
+        return share.has(position) and not done[position]
+
+    todo = ((k, case) for k, case in cases_of(files, mine) if case is not None)
+    checked = 0
+    with state.writer(share.process) as writer:
+        for position, result in results(todo, jit_every=state.run["jit_every"]):
+            writer.write(position, result)
+            checked += 1
+            advance(min(total, before + checked * share.processes), total)
+    counts = gathered(share, checked)
+    if share.process == 0:
+        _end(state, before + int(counts.sum()))
+
+
+def _end(state: State, expected: int) -> None:
+    """Find the results of all processes, and that none is missing."""
+    state.read()
+    found, total = int(state.done.sum()), state.run["cases"]
+    if found < total:
+        rule = f"hold the results of all {total} cases ({expected} were counted)"
+        fix = "Run it again with --resume; all processes must share the folder."
+        raise StateError(state.folder, rule, found, fix)

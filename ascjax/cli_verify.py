@@ -1,0 +1,358 @@
+"""`ascjax verify`: case files in a stream, alone or in processes; or the suite."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._errors import AscendError
+from .campaign import _processes
+from .campaign._home import home
+from .campaign._run import begin, go_on
+from .campaign._state import State, begun
+from .verify import Result, case_files
+from .verify import _report as report
+from .verify._tally import Tally
+
+_LOST, _CRASHED, _INTERRUPTED = 3, 4, 130
+
+
+def verify(
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE|DIR",
+            help="Case files, or directories of them (docs/case-files.md). "
+            "None: the built-in suite.",
+            show_default=False,
+        ),
+    ] = None,
+    cases: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Built-in suite: parameter sets of each instruction, product, path "
+            "and type (6); at least 24 where an instruction has no builder of sets.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Built-in suite: its seed (0).")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Built-in suite: this instruction only; may be repeated.",
+        ),
+    ] = None,
+    jit_every: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Case files: each Nth case of an instruction also runs through its "
+            "jitted op (8); 0 for none.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write results and coverage."),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Case files: keep what is done in this folder, which several machines "
+            "may share; without it in the user's cache until the run has ended.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on where a run of the same files was ended."),
+    ] = False,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Case files: N processes on this machine; with --coordinator, in all.",
+        ),
+    ] = None,
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT|auto",
+            help="Be one of several processes, which a launcher starts: where process "
+            "0 listens, or auto where JAX can tell (docs/scale.md).",
+        ),
+    ] = None,
+    process_id: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="K", help="With --coordinator: which process this is."
+        ),
+    ] = None,
+    supervised: Annotated[bool, typer.Option("--supervised", hidden=True)] = False,
+    allow_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsupported",
+            help="Cases of instructions that ascjax lacks do not make the status 1.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Failures and the last line only.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", help="Also why each case was refused that must be."
+        ),
+    ] = False,
+) -> None:
+    """Check case files: maps, refusals, and dumps of a chip or a simulator; without
+    files, ascjax itself, its maps against the oracle and as jitted.
+
+    Exit status: 0 all right, 1 a case failed, or is unsupported without
+    --allow-unsupported, or there was none, 2 bad usage or an unreadable file. A run
+    that was interrupted has 130, one that lost a process 3: --resume goes on with it.
+    """
+    if paths and not (cases is None and seed is None and not only):
+        said = "--cases, --seed and --only are for the built-in suite."
+        raise typer.BadParameter(said)
+    of_files = {
+        "--jit-every": jit_every,
+        "--state": state,
+        "--resume": resume or None,
+        "--processes": processes,
+        "--coordinator": coordinator,
+    }
+    given = [name for name, value in of_files.items() if value is not None]
+    if given and not paths:
+        verb = "is" if len(given) == 1 else "are"
+        raise typer.BadParameter(f"{', '.join(given)} {verb} for case files.")
+    _check_processes(processes, coordinator, process_id, state)
+    telling = _Telling(json_file, allow_unsupported, quiet, verbose)
+    files = case_files(paths or [])
+    telling.check(files)
+    if not paths:
+        found, extra = _verify_suite(cases, seed or 0, only or [], quiet)
+        raise typer.Exit(telling.tell(lambda: found, extra))
+    every = 8 if jit_every is None else jit_every
+    work = _Work(paths, files, every, state, resume)
+    if coordinator is not None:
+        place = (coordinator, processes, process_id)
+        raise typer.Exit(_as_member(work, telling, place, supervised))
+    if processes is not None:
+        raise typer.Exit(_in_processes(work, telling, processes, _before(context)))
+    raise typer.Exit(_alone(work, telling))
+
+
+def _check_processes(
+    processes: int | None, coordinator: str | None, process: int | None, state: Any
+) -> None:
+    if coordinator is None:
+        if process is not None:
+            said = "--process-id needs --coordinator, where process 0 listens."
+            raise typer.BadParameter(said)
+        return
+    if state is None:
+        said = "--coordinator needs --state, a folder that all processes share."
+        raise typer.BadParameter(said)
+    if coordinator == _processes.AUTO:
+        return
+    if processes is None or process is None or process >= processes:
+        said = "--coordinator needs --processes N and --process-id K, from 0 to N - 1."
+        raise typer.BadParameter(said)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """What is to be checked, and where its state lies."""
+
+    paths: Sequence[Path]
+    files: Sequence[Path]
+    jit_every: int
+    state: Path | None
+    resume: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class _Telling:
+    """What is told of a run when it ends."""
+
+    json_file: Path | None
+    allow_unsupported: bool
+    quiet: bool
+    verbose: bool
+    since: float = dataclasses.field(default_factory=time.perf_counter)
+
+    def check(self, files: Sequence[Path]) -> None:
+        """Refuse what could not be written, before the work and not after it."""
+        if self.json_file is None:
+            return
+        report.check_writable(self.json_file, "--json")
+        if self.json_file.resolve() in [file.resolve() for file in files]:
+            said = f"{self.json_file} holds cases, which the report would replace."
+            raise typer.BadParameter(said, param_hint="--json")
+
+    def tell(
+        self, results: Callable[[], Iterable[Result]], extra: dict[str, Any]
+    ) -> int:
+        """Print and write what a run came to; its exit status.
+
+        Args:
+          results: gives them all, as often as it is called.
+          extra: members of the JSON report.
+        """
+        tally = Tally(refusals=self.verbose).add_all(results())
+        options: dict[str, Any] = {
+            "seconds": time.perf_counter() - self.since,
+            "allow_unsupported": self.allow_unsupported,
+        }
+        report.print_report(report.console(), tally, quiet=self.quiet, **options)
+        if self.json_file is not None:
+            head = report.head(tally, extra, **options)
+            report.write_json(self.json_file, head, results())
+        return tally.exit_status(allow_unsupported=self.allow_unsupported)
+
+    def tell_of(self, work: _Work, state: State) -> int:
+        """As `tell`, of case files."""
+        extra: dict[str, Any] = {"files": [str(path) for path in work.paths]}
+        if self.json_file is not None:
+            extra["coverage"] = _coverage(state.results())
+        return self.tell(state.results, extra)
+
+    def words(self) -> list[str]:
+        """The options that say it."""
+        flags = {
+            "--allow-unsupported": self.allow_unsupported,
+            "--quiet": self.quiet,
+            "--verbose": self.verbose,
+        }
+        named = [] if self.json_file is None else ["--json", str(self.json_file)]
+        return [*named, *(name for name, on in flags.items() if on)]
+
+
+def _alone(work: _Work, telling: _Telling) -> int:
+    with home(work.state, work.files, resume=work.resume) as where:
+        try:
+            with report.progress("cases", show=not telling.quiet) as advance:
+                state = begin(work.files, where, jit_every=work.jit_every)
+                go_on(work.files, state, advance=advance)
+            return telling.tell_of(work, state)
+        except KeyboardInterrupt:
+            _stopped("interrupted", where.folder, where.lasting)
+            raise typer.Exit(_INTERRUPTED) from None
+
+
+def _in_processes(
+    work: _Work, telling: _Telling, processes: int, before: Sequence[str]
+) -> int:
+    """Start processes on this machine, each a member, and see to them."""
+    with home(work.state, work.files, resume=work.resume) as where:
+        command = [sys.executable, "-m", "ascjax", *before, "verify"]
+        command += [str(path) for path in work.paths]
+        command += ["--processes", str(processes), "--jit-every", str(work.jit_every)]
+        command += ["--state", str(where.folder), *["--resume"] * where.resumes]
+        command += [*telling.words(), "--supervised"]
+        try:
+            ended = _processes.supervise(command, processes)
+        except KeyboardInterrupt:
+            _stopped("interrupted", where.folder, where.lasting)
+            raise typer.Exit(_INTERRUPTED) from None
+        if ended.status is None:
+            _stopped(ended.said, where.folder, where.lasting)
+            raise typer.Exit(_LOST)
+        if ended.status not in (0, 1):
+            raise typer.Exit(ended.status)
+        return ended.status
+
+
+def _as_member(
+    work: _Work,
+    telling: _Telling,
+    place: tuple[str, int | None, int | None],
+    supervised: bool,
+) -> int:
+    """One of several processes; the first of them tells what all found."""
+    if supervised:
+        _processes.watch_parent()
+    with _ends_the_process():
+        share = _processes.join(*place)
+    first = share.process == 0
+    with home(work.state, work.files, resume=work.resume) as where:
+        try:
+            state = begin(work.files, where, jit_every=work.jit_every, share=share)
+        except AscendError:  # raised in all of them
+            _processes.leave()
+            raise
+        show = first and not telling.quiet
+        with _ends_the_process(), report.progress("cases", show=show) as advance:
+            go_on(work.files, state, share=share, advance=advance)
+            _processes.leave()
+    return telling.tell_of(work, state) if first else 0
+
+
+@contextlib.contextmanager
+def _ends_the_process() -> Iterator[None]:
+    """End at once where something fails: an orderly end would wait for others."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, AscendError):
+            print(error, file=sys.stderr)
+        else:
+            traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(_CRASHED)
+
+
+def _stopped(how: str, folder: Path, lasting: bool) -> None:
+    """Say on standard error how a run was ended, and how it goes on."""
+    done, total = begun(folder) or (0, 0)
+    said = f"ascjax: verify: {how}; {done} of {total} cases are done"
+    go_on = "; the same command with --resume goes on" if lasting and total else ""
+    print(f"{said}{go_on}.", file=sys.stderr)
+
+
+def _before(context: typer.Context) -> list[str]:
+    """The options of `ascjax` itself, for another process."""
+    root = context.parent.params if context.parent else {}
+    named = root.get("with_file") or ()
+    return [word for file in named for word in ("--with", str(file))]
+
+
+def _coverage(results: Iterable[Result]) -> dict[str, Any]:
+    from .verify._coverage import coverage
+
+    return coverage(
+        (call.instruction, call.fields, result.dtype, result.product, result.path)
+        for result in results
+        if result.status in ("ok", "mismatch")
+        for call in result.calls
+    )
+
+
+def _verify_suite(
+    cases: int | None, seed: int, only: list[str], quiet: bool
+) -> tuple[list[Result], dict[str, Any]]:
+    from .verify._names import chosen
+    from .verify._suite import DEFAULT_CASES, run_suite
+
+    cases = cases or DEFAULT_CASES
+    names = chosen(only)
+    with report.progress("parameter sets", show=not quiet) as advance:
+        results, extra = run_suite(cases, seed, only=names, progress=advance)
+    return results, {"cases": cases, "seed": seed, "only": names, **extra}

@@ -1,0 +1,184 @@
+"""Runs in several real processes: joined by JAX, supervised, ended, gone on with."""
+
+import collections
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from campaign_helpers import dumps
+
+from ascjax import cli
+from ascjax.campaign._state import begun
+
+ENV = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "error"}
+pytestmark = [pytest.mark.quick, pytest.mark.long]
+
+
+def command(*words):
+    return [sys.executable, "-m", "ascjax", "verify", *map(str, words)]
+
+
+def started(*words):
+    return subprocess.Popen(
+        command(*words),
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process, seconds=120):
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def children(pid):
+    return [
+        int(status.parent.name)
+        for status in Path("/proc").glob("[0-9]*/stat")
+        if _parent(status) == pid
+    ]
+
+
+def _parent(status):
+    try:
+        return int(status.read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def kept(state):
+    lines = [x for f in state.glob("results-*") for x in f.read_text().splitlines()]
+    return collections.Counter(json.loads(line)[0] for line in lines)
+
+
+def wait_for(found, seconds=60):
+    until = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < until, "it has not come to that"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("processes", "victim"), [(2, 1), (4, 2)])
+def test_a_process_that_is_killed_ends_the_run_which_goes_on_later(
+    tmp_path, capsys, processes, victim
+):
+    """The others are ended with it, what was done is kept, and the rest is checked by
+    another number of processes."""
+    file, state = dumps(tmp_path, 4_000, wrong=(7, 3_999)), tmp_path / "state"
+    one = started(file, "--processes", processes, "--state", state)
+    wait_for(lambda: (begun(state) or (0, 0))[0] > 20)
+    pids = sorted(children(one.pid))
+    assert len(pids) == processes
+    os.kill(pids[victim], signal.SIGKILL)
+    since = time.monotonic()
+    status, out, err = ended(one)
+    assert time.monotonic() - since < 20 and status == 3 and out == ""
+    done, total = begun(state)
+    assert 20 < done < total == 4_000
+    told = f"process {victim} (pid {pids[victim]}) was ended by SIGKILL; {done} of 4000"
+    assert told in err and "the same command with --resume goes on" in err
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+    status = cli.main(["verify", str(file), "--state", str(state), "--resume"])
+    out = capsys.readouterr().out
+    assert status == 1 and "3998 of 4000 cases passed, 2 failed" in out
+    assert set(kept(state).values()) == {1} and len(kept(state)) == 4_000
+
+
+def test_processes_find_what_one_finds(tmp_path, capsys):
+    """Also after a run of one process that was ended."""
+    file, report = dumps(tmp_path, 1200, wrong=(3, 700)), tmp_path / "r.out"
+    state = tmp_path / "state"
+    assert cli.main(["verify", str(file), "--state", str(state)]) == 1
+    (name,) = state.glob("results-*")
+    name.write_text("".join(name.read_text().splitlines(keepends=True)[:500]))
+    words = (file, "--processes", 2, "--state", state, "--resume", "--json", report)
+    status, out, err = ended(started(*words))
+    assert (status, err) == (1, "")
+    assert "1198 of 1200 cases passed, 2 failed" in out
+    told = json.loads(report.read_text())["results"]
+    assert [one["id"] for one in told] == [f"row {k}" for k in range(1200)]
+    assert [k for k, one in enumerate(told) if one["status"] != "ok"] == [3, 700]
+    assert set(kept(state).values()) == {1} and len(kept(state)) == 1200
+    assert capsys.readouterr().err == ""
+
+
+def as_a_launcher(state, *options):
+    """Two members, as a cluster's launcher starts them, each with words of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{free.getsockname()[1]}"
+    common = ("--coordinator", where, "--processes", 2, "--state", state)
+    members = [
+        started(*words, *common, "--process-id", k) for k, words in enumerate(options)
+    ]
+    return [ended(one) for one in members]
+
+
+def test_a_launcher_starts_the_members(tmp_path):
+    file, state = dumps(tmp_path, 600), tmp_path / "state"
+    (status, out, err), other = as_a_launcher(state, (file,), (file,))
+    assert (status, err) == (0, "") and other == (0, "", "")
+    assert "600 of 600 cases passed" in out
+    assert len(kept(state)) == 600
+
+
+def test_members_with_other_cases_are_refused_before_any_work(tmp_path):
+    file, state = dumps(tmp_path, 600), tmp_path / "state"
+    first, second = as_a_launcher(state, (file,), (file, "--jit-every", 3))
+    assert (first[0], second[0]) == (2, 2)
+    assert "must be of one run, got another in process 1" in first[2]
+    assert "must be of one run, got another in process 0" in second[2]
+    assert kept(state) == {}
+
+
+def test_a_file_at_fault_in_one_share_refuses_all(tmp_path):
+    file = dumps(tmp_path, 600)
+    lines = file.read_text().splitlines()
+    lines[300] = "{"
+    file.write_text("\n".join(lines))
+    status, out, err = ended(started(file, "--processes", 2))
+    assert (status, out) == (2, "")
+    assert "line 301 must be JSON text" in err
+    assert "must be agreed on, got a refusal by process 1" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--process-id", "0"], "--process-id needs --coordinator"),
+        (["--coordinator", "h:1"], "--coordinator needs --state"),
+        (["--coordinator", "h:1", "--state", "s"], "needs --processes N"),
+        (
+            [
+                "--coordinator",
+                "h:1",
+                "--state",
+                "s",
+                "--processes",
+                "2",
+                "--process-id",
+                "2",
+            ],
+            "--process-id K, from 0 to N - 1",
+        ),
+    ],
+)
+def test_bad_usage_is_refused(tmp_path, capsys, words, text):
+    file = dumps(tmp_path, 1)
+    assert cli.main(["verify", str(file), *words]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_the_built_in_suite_has_no_processes(capsys):
+    assert cli.main(["verify", "--processes", "2"]) == 2
+    assert "--processes is for case files" in capsys.readouterr().err
