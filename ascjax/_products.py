@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -139,6 +140,7 @@ _SEEN = {
 }
 
 
+@functools.lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     """A name without what people write differently: case, spaces, "Ascend"."""
     bare = re.sub(r"[^a-z0-9]", "", name.lower())

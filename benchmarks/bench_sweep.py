@@ -11,8 +11,6 @@ import argparse
 import functools
 import json
 import os
-import re
-import resource
 import subprocess
 import sys
 import time
@@ -32,6 +30,7 @@ from ascjax.verify._samples import Sample, sample
 from ascjax.verify._suite import combinations
 
 from . import report
+from .memory import peak_mib
 from .timing import SEED, WrongAnswer
 
 _WHOLE = 10_000  # cases that the targets are for
@@ -271,17 +270,7 @@ def _stream(cases: int) -> dict[str, float]:
         if after[0] != k % 2**16:
             raise WrongAnswer(f"case {k} of the stream")
     rate = cases / (time.perf_counter() - start)
-    return {"mib": _peak_mib(), "rate": rate}
-
-
-def _peak_mib() -> float:
-    """The most memory that this process has held. Linux's ru_maxrss counts what was
-    held by the process that started it, too."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (kib,) = re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())
-        return int(kib) / 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # of macOS, bytes
+    return {"mib": peak_mib(), "rate": rate}
 
 
 ALONE: dict[str, Any] = {"throughput": _throughput, "stream": _stream}

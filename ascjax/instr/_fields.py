@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
 import re
 from collections.abc import Mapping
@@ -60,6 +61,7 @@ def ignored():
     return dataclasses.field(default=0, metadata={"ignored": True})
 
 
+@functools.lru_cache(maxsize=1024)
 def c_name(snake: str) -> str:
     """The C struct's name of a field: `src_nd_matrix_stride` -> `srcNdMatrixStride`."""
     return re.sub(r"_([a-z0-9])", lambda m: m.group(1).upper(), snake)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ COMPUTES: dict[str, type[Struct]] = {MmadParams.instruction: MmadParams}
 """Instructions that are no moves: several sources, and no map from them."""
 
 
+@functools.lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """A name without case and separators, so that spellings can be compared.
 
