@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ._dtypes import ascend_type
-from .diagnosis import Diagnosis
-from .diagnosis._diagnose import of_dump
-from .diagnosis._rules import Claim
-from .dumps import read_dump
-from .verify import Case, read_cases
-from .verify._engine import calls_of
+from .diagnosis._case import of_case
+from .verify import Case, stream_cases
 from .verify._report import console
 
 
@@ -38,7 +33,7 @@ def diagnose(
     Exit status: 0 where every dump is what its case claims, 1 where one is not, 2 bad
     usage, an unreadable file, or a case that is refused itself.
     """
-    found = [one for one in read_cases(file) if isinstance(one, Case) and one.dump]
+    found = [one for one in stream_cases(file) if isinstance(one, Case) and one.dump]
     known = [one.id for one in found]
     for name in case or []:
         if name not in known:
@@ -57,20 +52,3 @@ def diagnose(
         else:
             out.print(f"{one.id}: {told}", markup=False, soft_wrap=True)
     raise typer.Exit(int(wrong))
-
-
-def of_case(case: Case) -> Diagnosis:
-    """The diagnosis of a case that has a dump, of one call.
-
-    Raises:
-      BadParameter: a case of several calls.
-      AscendError: one that is refused; a file at fault.
-    """
-    if len(case.steps) > 1:
-        said = f"{case.id} has {len(case.steps)} calls; a diagnosis is of one."
-        raise typer.BadParameter(said, param_hint="--case")
-    (call,) = calls_of(case)
-    type = call.params.counted(ascend_type(case.dtype))
-    overlap: Any = case.overlap
-    dump = read_dump(case)
-    return of_dump(dump, Claim(call, type), case.product, case.path, overlap)

@@ -8,9 +8,9 @@ import pytest
 
 import ascjax as asc
 from ascjax import cli, diagnosis
-from ascjax.sweeps._bits import word
-from ascjax.verify._samples import sample
-from ascjax.verify._suite import combinations
+from ascjax.diagnosis._diagnose import of_calls
+from ascjax.diagnosis._rules import Claim
+from ascjax.sweeps._dump import Dump
 
 FIELDS = {"repeatTimes": 3, "srcStride": 2, "startIndex": 1}
 SRC = np.arange(4096, dtype="uint16")
@@ -194,144 +194,87 @@ def test_a_rule_can_be_added():
         diagnosis.RULES.remove(rule)
 
 
-# --- planted faults, over all instructions
+# --- what is no other call, and several calls
 
 
-def numbers(params):
-    """The integer fields of params, not of structs inside."""
-    return [f.name for f in dataclasses.fields(params) if "range" in f.metadata]
+def test_files_that_were_exchanged_are_named():
+    before, after = ran()
+    assert said(before, after).best.said == "dst_before and dst_after were exchanged"
 
 
-def planted(kind, params, rng):
-    """Params that really ran, in place of the claimed ones; None where it cannot be."""
-    names = numbers(params)
-    wanted = {
-        "gap off by one": ("gap", 1),
-        "stride off by one": ("stride", 1),
-        "stride one less": ("stride", -1),
-        "count one less": ("repeat_times|value|count|times", -1),
-        "count one more": ("repeat_times|value|count|times", 1),
-        "start off by one": ("start|index|position", 1),
-    }
-    if kind in wanted:
-        words, step = wanted[kind]
-        fitting = [n for n in names if any(w in n for w in words.split("|"))]
-        if not fitting:
-            return None
-        name = fitting[int(rng.integers(len(fitting)))]
-        return dataclasses.replace(params, **{name: getattr(params, name) + step})
-    if kind == "flag":
-        flags = [f.name for f in dataclasses.fields(params) if f.metadata.get("flag")]
-        if not flags:
-            return None
-        name = flags[int(rng.integers(len(flags)))]
-        return dataclasses.replace(params, **{name: not getattr(params, name)})
-    if len(names) < 2:
-        return None
-    a, b = rng.choice(names, 2, replace=False)  # swapped
-    return dataclasses.replace(params, **{a: getattr(params, b), b: getattr(params, a)})
+def test_halves_of_bytes_that_were_exchanged_are_named():
+    fields = {"startIndex": 1, "repeatTimes": 1}
+    src = np.random.default_rng(0).integers(0, 256, 1024).astype("u1")
+    swapped = (src[512:] << 4 | src[512:] >> 4).astype("u1")
+    for dtype in ("int4b_t", "int8_t"):
+        right = src[512:] if dtype == "int4b_t" else src[512:].copy()
+        found = asc.diagnose(src, right * 0, swapped, "load2d", fields, dtype)
+        assert found.best.said == "the two halves of each byte were exchanged"
 
 
-KINDS = (
-    *("gap off by one", "stride off by one", "stride one less", "count one less"),
-    *("count one more", "start off by one", "flag", "swap"),
-    *("start of src", "stopped", "damaged", "nothing"),
-)
-
-
-def made_up(seed, count):
-    """`count` faults of 12 kinds in turn: (kind, claimed, buffers, what really ran)."""
-    rng = np.random.default_rng(seed)
-    sites = [site for site in combinations() if site[0] not in ("fixpipe", "nd2nz")]
-    found = 0
-    while found < count:
-        kind = KINDS[found % len(KINDS)]
-        instruction, site = sites[int(rng.integers(len(sites)))]
-        draw = lambda a, b: int(rng.integers(a, b + 1))  # noqa: E731
-        made = sample(instruction, site, draw, nop=False)
-        where = {"product": site.product, "path": site.path, "dtype": site.type}
-        sizes = {
-            "src_size": made.src_size + 2048,
-            "dst_size": made.dst_size + 2048,
-            "dst_offset": made.dst_offset,
-        }
-        start, params = made.src_offset, made.params
-        try:
-            claimed = asc.Move.of(params, src_offset=start, **sizes, **where)
-            if not claimed.nests[0].volume:
-                continue
-            true, at = params, start
-            if kind == "start of src":
-                at += site.type.c0
-            elif kind not in ("stopped", "damaged", "nothing"):
-                true = planted(kind, params, rng)
-            if true is None:
-                continue
-            move = asc.Move.of(true, src_offset=at, **sizes, **where)
-        except asc.AscendError:
-            continue
-        src, before = (
-            rng.integers(0, 2 ** min(site.type.bits, 62), size).astype(word(site.type))
-            for size in (claimed.src_size, claimed.dst_size)
-        )
-        fills = [np.array(f % 2**64, "u8").astype(src.dtype)[()] for f in move.fills]
-        after = move.index_map.apply(src, before, fill=fills)
-        plain = claimed.index_map.apply(src, before, fill=fills)
-        order = claimed.nests[0].addresses()[0]
-        if kind == "stopped":
-            keep = order[order.size // 3 :]
-            after[keep] = before[keep]
-        elif kind == "damaged":
-            after[rng.choice(after.size, 2, replace=False)] ^= 1
-        elif kind == "nothing":
-            after = before.copy()
-        if np.array_equal(after, plain):
-            continue
-        found += 1
-        yield kind, claimed, (src, before, after), (true, at)
-
-
-def first_is_right(kind, claimed, buffers, true):
-    params, at = true
-    src, before, after = buffers
-    call = claimed.calls[0]
-    raw = f"uint{claimed.type.bits}"
-    if claimed.type.bits == 4:
-        return None
-    found = asc.diagnose(
-        src.view(raw),
-        before.view(raw),
-        after.view(raw),
-        call.params.instruction,
-        call.params,
-        claimed.type.name,
-        claimed.product,
-        claimed.path,
-        call.src_offset,
-        call.dst_offset,
+def test_another_source_is_named():
+    before, after = ran(src=SRC[::-1].copy())
+    found = said(after, before)
+    assert found.best is None
+    assert found.explanations[0].said == (
+        "the source was another one: of 768 elements taken from it 768 are wrong, "
+        "and nothing else is"
     )
-    if kind == "damaged":
-        return found.best is None and "damaged" in found.explanations[0].said
-    if found.best is None:
-        return False
-    if kind in ("stopped", "nothing"):
-        words = {"stopped": "had stopped", "nothing": "nothing"}
-        return words[kind] in found.best.said
-    if kind == "start of src":
-        return found.best.said.startswith(f"src_offset were {at} ")
-    return found.best.params == params
 
 
-@pytest.mark.long
-def test_the_planted_cause_comes_first_in_nine_of_ten():
-    judged, wrong = 0, []
-    for kind, *rest in made_up(0, 48):
-        right = first_is_right(kind, *rest)
-        if right is not None:
-            judged += 1
-            wrong += [] if right else [kind]
-    assert judged >= 40
-    assert len(wrong) <= judged // 10, wrong
+def test_another_padding_value_is_named():
+    info = asc.NdDmaLoopInfo((1,), (1,), (8,), (3,), (5,))
+    src, before = np.arange(8, dtype="int32"), np.full(32, 9, "int32")
+    asked = asc.NdDmaParams(info, 7)
+    after = np.asarray(asc.data_copy(src, asc.NdDmaParams(info, 11), dst=before))
+    found = asc.diagnose(src, before, after, "nddma", asked, "int32_t")
+    assert found.best.said == "the padding value had the bits 0xb"
+    assert found.best.params.constant_value.value == 11
+
+
+def two_calls(*fields, order=(0, 1)):
+    """The claims of two calls, and the diagnosis of a dump of what `fields` left."""
+    claimed = [
+        {"repeatTimes": 1},
+        {"repeatTimes": 2, "startIndex": 3},
+    ]
+    before = np.full(1024, 7, "uint16")
+    really = [fields[k] if k < len(fields) else claimed[k] for k in range(2)]
+    left = before
+    for k in order:
+        params = asc.LoadData2DParams.from_fields(really[k])
+        at = k * 128
+        left = asc.load_data(SRC, params, dst=left, dst_offset=at, dtype="uint16_t")
+    type = asc.ascend_type("half")
+    claims = [
+        Claim(asc.Call(asc.LoadData2DParams.from_fields(x), dst_offset=k * 128), type)
+        for k, x in enumerate(claimed)
+    ]
+    dump = Dump(SRC, before, np.asarray(left))
+    return of_calls(dump, claims, None, None, "error")
+
+
+@pytest.mark.parametrize(
+    ("fields", "order", "text"),
+    [
+        ([], (0, 1), None),
+        ([{"repeatTimes": 1, "startIndex": 1}], (0, 1), "in call 0 start_index were 1"),
+        (
+            [{"repeatTimes": 1}, {"repeatTimes": 2, "startIndex": 3, "dstGap": 1}],
+            (0, 1),
+            "in call 1 dst_gap were 1 (claimed 0)",
+        ),
+        ([], (0,), "call 1 were left out"),
+        ([], (1, 0), "call 1 came before call 0"),
+    ],
+)
+def test_several_calls_are_varied_one_by_one(fields, order, text):
+    found = two_calls(*fields, order=order)
+    if text is None:
+        assert found.matches
+    else:
+        assert found.best.said.startswith(text)
+        assert len(found.claims) == 2
 
 
 # --- the command

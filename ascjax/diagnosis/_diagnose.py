@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._call import Call
 from .._dtypes import AscendType
-from .._errors import AlignmentError, AscendError, ParamError
+from .._errors import (
+    AlignmentError,
+    AscendError,
+    OverlapError,
+    ParamError,
+    SupportError,
+)
 from .._move import Move, Overlap
 from .._products import product as product_of
 from .._products import resolve_path
@@ -19,7 +25,7 @@ from ..sweeps._bits import word
 from ..sweeps._cases import instruction_of
 from ..sweeps._dump import Dump, dump_of
 from ..sweeps._jobs import run_jobs
-from ._damage import damage, untouched
+from ._damage import damage, plainer
 from ._explanation import Diagnosis, Explanation
 from ._rules import RULES, Candidate, Claim
 
@@ -85,38 +91,55 @@ def of_dump(
     dump: Dump, claim: Claim, product: Any, path: str | None, overlap: Overlap
 ) -> Diagnosis:
     """The diagnosis of a dump and a claimed call."""
-    params = claim.call.params
-    cls, after, size = params.__class__, dump.dst_after, dump.dst_after.size
+    return of_calls(dump, (claim,), product, path, overlap)
+
+
+def of_calls(
+    dump: Dump,
+    claims: Sequence[Claim],
+    product: Any,
+    path: str | None,
+    overlap: Overlap,
+) -> Diagnosis:
+    """The diagnosis of a dump and the calls, in order, that it is claimed to be of."""
+    first = claims[0].call.params
+    cls, after, size = first.__class__, dump.dst_after, dump.dst_after.size
     where = None if product is None else product_of(product, cls.instruction)
     if path is not None:
         path = resolve_path(path, (*cls.paths(),), cls.instruction, cls.source)
     site = {"product": where, "path": path, "overlap": overlap}
     unknown = dump.dst_before is None
     before = after if dump.dst_before is None else dump.dst_before
-    claimed = _move(claim, dump.src.size, size, site)
-    least = claimed.nests[0].volume if unknown else 0
-    tried: list[tuple[str, Candidate, Move]] = []
-    for name, one in _candidates(claim):
-        move = _try(one.claim, claim.type, dump.src.size, size, site)
-        if move is not None and move.nests[0].volume >= least:
+    claimed = _move(claims, dump.src.size, size, site)
+    least = _volume(claimed) if unknown else 0
+    tried: list[tuple[str, Said, Move]] = []
+    for name, one in _candidates(claims):
+        move = _try(one.claims, claims[0].type, dump.src.size, size, site)
+        if move is not None and _volume(move) >= least:
             tried.append((name, one, move))
-    ran = run_jobs(_jobs([claimed, *(move for *_, move in tried)], dump.src, before))
+    moves = [claimed, *(move for *_, move in tried)]
+    ran = run_jobs(_jobs(moves, dump.src, before))
     expected = next(ran)
     mismatches = int((expected != after).sum())
+    params = tuple(claim.call.params for claim in claims)
     if not mismatches:
         return Diagnosis(params, 0, size, (), 0)
     found = []
     for (name, one, move), left in zip(tried, ran, strict=True):
         count = int((left.view(after.dtype) != after).sum())
-        made = move.calls[0].params
-        found.append((one.cost, Explanation(name, one.said, made, count, size)))
+        made = move.calls[one.changed].params
+        told = Explanation(name, one.said, made, count, size, move)
+        found.append((one.cost, told))
     found.sort(key=lambda pair: (pair[1].mismatches, pair[0]))
     best = [one for _, one in found if one.mismatches < mismatches]
-    if not unknown:
-        best = [*untouched(expected, before, after), *best]
+    best = [*plainer(claimed, expected, dump), *best]
     if not any(one.exact for one in best):
         best = [*damage(claimed, expected, dump), *best]
     return Diagnosis(params, mismatches, size, tuple(best[:_KEPT]), len(tried))
+
+
+def _volume(move: Move) -> int:
+    return sum(nest.volume for nest in move.nests)
 
 
 def _params(cls: type[Params], fields: Any) -> Params:
@@ -127,49 +150,89 @@ def _params(cls: type[Params], fields: Any) -> Params:
     return cls.from_fields(fields)
 
 
-def _candidates(claim: Claim) -> list[tuple[str, Candidate]]:
+class Said(NamedTuple):
+    """What may have run instead of all claimed calls.
+
+    Attributes:
+      claims: the calls, in order.
+      said, cost: as in `Candidate`.
+      changed: which of them is another than was claimed.
+    """
+
+    claims: tuple[Claim, ...]
+    said: str
+    cost: float
+    changed: int = 0
+
+
+def _candidates(claims: Sequence[Claim]) -> list[tuple[str, Said]]:
     """Changed calls of all rules, each once, the nearest first."""
-    every = [(rule.name, one) for rule in RULES for one in rule.candidates(claim)]
+    claims = tuple(claims)
+    every = [
+        (rule.name, changed)
+        for k, claim in enumerate(claims)
+        for rule in RULES
+        for one in rule.candidates(claim)
+        if (changed := _in_place(claims, k, one))
+    ]
+    every += _in_other_order(claims)
     every.sort(key=lambda pair: pair[1].cost)
-    seen: dict[Claim, tuple[str, Candidate]] = {}
+    seen: dict[tuple[Claim, ...], tuple[str, Said]] = {}
     for pair in every:
-        seen.setdefault(pair[1].claim, pair)
+        seen.setdefault(pair[1].claims, pair)
     return list(seen.values())[:MOST]
 
 
-def _move(claim: Claim, src: int, dst: int, site: dict[str, Any]) -> Move:
-    call = claim.call
-    return Move.of(
-        call.params,
-        src_size=src,
-        dst_size=dst,
-        src_offset=call.src_offset,
-        dst_offset=call.dst_offset,
-        dtype=claim.type,
-        **site,
-    )
+def _in_place(claims: tuple[Claim, ...], k: int, one: Candidate) -> Said | None:
+    """All calls, one of them changed; None where it has another type than the rest."""
+    if len(claims) == 1:
+        return Said((one.claim,), one.said, one.cost)
+    if one.claim.type != claims[k].type:
+        return None
+    changed = (*claims[:k], one.claim, *claims[k + 1 :])
+    return Said(changed, f"in call {k} {one.said}", one.cost, k)
+
+
+def _in_other_order(claims: tuple[Claim, ...]) -> list[tuple[str, Said]]:
+    """One of several calls left out, or two that follow each other exchanged."""
+    found = []
+    for k in range(len(claims) if len(claims) > 1 else 0):
+        rest = (*claims[:k], *claims[k + 1 :])
+        found.append(("calls", Said(rest, f"call {k} were left out", 1.0)))
+    for k in range(len(claims) - 1):
+        other = (*claims[:k], claims[k + 1], claims[k], *claims[k + 2 :])
+        said = f"call {k + 1} came before call {k}"
+        found.append(("calls", Said(other, said, 1.2, k)))
+    return found
+
+
+def _move(claims: Sequence[Claim], src: int, dst: int, site: dict[str, Any]) -> Move:
+    calls = tuple(claim.call for claim in claims)
+    type = claims[0].type
+    return Move.sequence(calls, src_size=src, dst_size=dst, dtype=type, **site)
 
 
 def _try(
-    claim: Claim, claimed: AscendType, src: int, dst: int, site: dict[str, Any]
+    claims: Sequence[Claim], claimed: AscendType, src: int, dst: int, site: dict
 ) -> Move | None:
-    """The move of a changed call in the same bytes; None where it is refused. Starts
-    need no alignment: a wrong one is what may have happened."""
-    bits = claim.type.bits
+    """The move of changed calls in the same bytes; None where it is refused. A start
+    that is not aligned, an instruction of another product, and a second write to an
+    element are refused in a kernel that is written, but may be what has run."""
+    bits = claims[0].type.bits
     sizes = [size * claimed.bits for size in (src, dst)]
     if any(size % bits for size in sizes):
         return None
     src, dst = (size // bits for size in sizes)
-    try:
-        return _move(claim, src, dst, site)
-    except AlignmentError:
-        free = {**site, "product": None, "path": None}
-    except AscendError:
-        return None
-    try:
-        return _move(claim, src, dst, free)
-    except AscendError:
-        return None
+    for _ in range(3):
+        try:
+            return _move(claims, src, dst, site)
+        except (AlignmentError, SupportError):
+            site = {**site, "product": None, "path": None}
+        except OverlapError:
+            site = {**site, "overlap": "last"}
+        except AscendError:
+            return None
+    return None
 
 
 def _jobs(moves: list[Move], src: np.ndarray, dst: np.ndarray) -> Iterator[Job]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .._move import Move
 from ..instr import Params
 
 
@@ -18,6 +19,7 @@ class Explanation:
       params: the params that would do it, or None.
       mismatches, elements: how many elements of the destination it does not explain, of
         how many.
+      move: what would do it, all calls of it; None where no call explains it.
 
     >>> one = Explanation("field", "dst_gap were 1 (claimed 0)", None, 0, 256)
     >>> one.exact, str(one)
@@ -29,6 +31,7 @@ class Explanation:
     params: Params | None
     mismatches: int
     elements: int
+    move: Move | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
@@ -49,7 +52,7 @@ class Diagnosis:
     """Explanations of a dump, the best first.
 
     Attributes:
-      claim: the claimed params.
+      claims: the claimed params, one for each call.
       mismatches, elements: how many elements differ from what the claimed call leaves,
         of how many.
       explanations: what may have run instead, at most ten; none where the claimed call
@@ -66,7 +69,7 @@ class Diagnosis:
     ...
     """
 
-    claim: Params
+    claims: tuple[Params, ...]
     mismatches: int
     elements: int
     explanations: tuple[Explanation, ...]
@@ -86,7 +89,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "claim": self.claim.to_dict(),
+            "claims": [claim.to_dict() for claim in self.claims],
             "matches": self.matches,
             "mismatches": self.mismatches,
             "elements": self.elements,
@@ -104,7 +107,7 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        who = self.claim.instruction
+        who = ", ".join(dict.fromkeys(claim.instruction for claim in self.claims))
         if self.matches:
             return f"{who}: the claimed call explains all {self.elements} elements."
         lines = [

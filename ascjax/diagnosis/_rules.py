@@ -90,7 +90,7 @@ def _places(params: Any, keys: tuple = (), prefix: str = "") -> Iterator[_Place]
         name, way = prefix + field.name, (*keys, field.name)
         if "part" in meta and value is not None:
             yield from _places(value, way, f"{name}.")
-        elif "length" in meta and isinstance(value, tuple):
+        elif "range" in meta and isinstance(value, tuple):
             for k, item in enumerate(value):
                 yield _Place(f"{name}[{k}]", (*way, k), meta, item)
         elif ("range" in meta or meta.get("flag")) and isinstance(value, int):

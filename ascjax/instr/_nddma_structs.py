@@ -8,7 +8,7 @@ from typing import Any
 from jax.core import Tracer
 
 from .._errors import ParamError
-from ._fields import as_flag, in_range, static_int
+from ._fields import as_flag, flag, in_range, static_int
 
 _WHO = "nddma"
 UNSET_PAD = 0xFFFF
@@ -107,7 +107,7 @@ class NdDmaConfig:
     True
     """
 
-    is_nearest_value_mode: bool = False
+    is_nearest_value_mode: bool = flag()
     loop_lp_size: int = UNSET_PAD
     loop_rp_size: int = UNSET_PAD
     asc_optimize: bool = False
