@@ -1,0 +1,128 @@
+"""A run of `ascjax verify` as one HTML page that needs nothing beside it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._errors import AscendError, SupportError
+from .._nest import FILL, KEEP
+from ..verify._report import Row
+from ._failure import Failure
+from ._patterns import Pattern
+from ._pictures import COLOURS, WRONG, Picture, gradient
+from ._view import OTHER
+
+_TEMPLATE = "page.html.jinja"
+_CALLS = 8
+_OTHERS = {
+    KEEP: "not written, as it was before",
+    FILL: "padding",
+    OTHER: "bits that no source element holds, or several",
+}
+
+
+def check_report() -> None:
+    """Nothing, where the packages are there that pages need.
+
+    Raises:
+      SupportError: where one is not.
+    """
+    _environment()
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise _lacking("matplotlib") from None
+
+
+def write_page(
+    path: Path,
+    *,
+    title: str,
+    rows: Sequence[Row],
+    total: Row,
+    patterns: Sequence[Pattern],
+    failures: Sequence[Failure],
+    seconds: float,
+    versions: Mapping[str, str],
+    made: datetime.datetime | None = None,
+) -> None:
+    """Write a report: counts, patterns, and some of the failures with pictures.
+
+    Args:
+      path: the .html file.
+      title: what was checked.
+      rows, total: counts by instruction, and of all.
+      patterns: from `Patterns.found`.
+      failures: those that are shown, from `failure_of`, each at most some 60 KB.
+      seconds: how long the run took.
+      versions: of what ran.
+      made: when; None is now.
+    Raises:
+      SupportError: where jinja2 or matplotlib is not installed.
+      AscendError: where the file cannot be written.
+    """
+    made = made or datetime.datetime.now(datetime.UTC)
+    template = _environment().get_template(_TEMPLATE)
+    text = template.render(
+        title=title,
+        rows=rows,
+        total=total,
+        patterns=patterns,
+        failures=failures,
+        seconds=seconds,
+        versions=versions,
+        made=made.astimezone(datetime.UTC),
+        colours={code: (COLOURS[code], said) for code, said in _OTHERS.items()},
+        gradient=", ".join(gradient()),
+        wrong=WRONG,
+        most_calls=_CALLS,
+    )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        fix = "Name a file in a directory that exists and that you may write to."
+        rule, field = "be writable", f"--report {path}"
+        raise AscendError("verify", field, rule, got, fix) from None
+
+
+def _environment() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise _lacking("jinja2") from None
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(data_uri=_data_uri, value=_value, number="{:,}".format)
+    return found
+
+
+def _lacking(package: str) -> SupportError:
+    rule, fix = "be installed for --report", "Run pip install 'ascjax[report]'."
+    return SupportError("verify", f"the package {package}", rule, "none", fix)
+
+
+def _data_uri(picture: Picture) -> str:
+    text = base64.b64encode(picture.svg.encode()).decode()
+    return f"data:image/svg+xml;base64,{text}"
+
+
+def _value(value: Any) -> str:
+    """A field's value as JSON has it.
+
+    >>> _value([1, 2]), _value(True), _value("F322F16")
+    ('[1, 2]', 'true', 'F322F16')
+    """
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
