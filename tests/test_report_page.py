@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import ascjax as asc
+from ascjax.campaign._extra import check_report
 from ascjax.campaign._failure import Failure, failure_of
-from ascjax.campaign._page import check_report, write_page
+from ascjax.campaign._page import write_page
 from ascjax.campaign._patterns import Pattern
 from ascjax.campaign._pictures import COLOURS, legend_of, pictures_of
 from ascjax.campaign._view import OTHER, View, dump_of, view_of_dump, view_of_map
@@ -351,14 +352,17 @@ def test_the_colours_are_told_apart():
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_without_a_package_the_extra_is_named(monkeypatch, package):
+def test_without_a_package_the_extra_is_named(monkeypatch, package, run):
     check_report()
     for name in list(sys.modules):
         if name.partition(".")[0] == package:
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(asc.SupportError, match=r"pip install 'ascjax\[report\]'"):
+    said = rf"the package {package} must be .*pip install 'ascjax\[report\]'"
+    with pytest.raises(asc.SupportError, match=said):
         check_report()
+    with pytest.raises(asc.SupportError, match=said):
+        failure_of(run[0][0], run[1][0])
 
 
 def test_a_page_that_cannot_be_written_is_refused(tmp_path, run):

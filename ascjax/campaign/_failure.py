@@ -13,6 +13,7 @@ from ..sweeps._dump import Dump
 from ..verify._cases import Case, Scenario
 from ..verify._engine import calls_of
 from ..verify._result import Result
+from ._extra import check_report
 from ._pictures import Legend, Picture, legend_of, pictures_of
 from ._view import View, dump_of, view_of_dump, view_of_map
 
@@ -49,16 +50,17 @@ def failure_of(case: Case | Scenario, result: Result) -> Failure:
     Args:
       case: from `read_cases`.
       result: what became of it.
+    Raises:
+      SupportError: where jinja2 or matplotlib is not installed.
     """
     if result.status != "mismatch" or not isinstance(case, Case):
         return Failure(result)
+    check_report()
     try:
         view, explanations = _seen(case)
         if view is None:
             return Failure(result, explanations)
         shown = pictures_of(view), legend_of(view), excerpt(view)
-    except ImportError:
-        raise
     except Exception:  # a file has gone, say: the page has the others
         return Failure(result)
     return Failure(result, explanations, *shown)

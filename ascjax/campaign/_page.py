@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._errors import AscendError, SupportError
+from .._errors import AscendError
 from .._nest import FILL, KEEP
 from ..verify._report import Row
+from ._extra import needed
 from ._failure import Failure
 from ._patterns import Pattern
 from ._pictures import COLOURS, WRONG, Picture, gradient
@@ -24,19 +25,6 @@ _OTHERS = {
     FILL: "padding",
     OTHER: "bits that no source element holds, or several",
 }
-
-
-def check_report() -> None:
-    """Nothing, where the packages are there that pages need.
-
-    Raises:
-      SupportError: where one is not.
-    """
-    _environment()
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise _lacking("matplotlib") from None
 
 
 def write_page(
@@ -92,10 +80,7 @@ def write_page(
 
 
 def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError:
-        raise _lacking("jinja2") from None
+    jinja2 = needed("jinja2")
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -105,11 +90,6 @@ def _environment() -> Any:
     )
     found.filters.update(data_uri=_data_uri, value=_value, number="{:,}".format)
     return found
-
-
-def _lacking(package: str) -> SupportError:
-    rule, fix = "be installed for --report", "Run pip install 'ascjax[report]'."
-    return SupportError("verify", f"the package {package}", rule, "none", fix)
 
 
 def _data_uri(picture: Picture) -> str:

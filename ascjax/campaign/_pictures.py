@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._nest import FILL, KEEP
+from ._extra import needed
 from ._view import OTHER, View
 
 COLOURS = {KEEP: "#8884", FILL: "#b48ead", OTHER: "#e8833a"}
@@ -69,10 +70,8 @@ def pictures_of(view: View) -> tuple[Picture, ...]:
 
 
 def _colours(places: np.ndarray) -> np.ndarray:
-    from matplotlib import colormaps
-
     low, high = _ENDS
-    return colormaps[_MAP](low + places * (high - low))
+    return needed("matplotlib").colormaps[_MAP](low + places * (high - low))
 
 
 def _painted(view: View, codes: np.ndarray) -> np.ndarray:
@@ -86,8 +85,7 @@ def _painted(view: View, codes: np.ndarray) -> np.ndarray:
 
 
 def _rgba(codes: np.ndarray, colours: dict[int, str]) -> np.ndarray:
-    from matplotlib.colors import to_rgba
-
+    to_rgba = needed("matplotlib.colors").to_rgba
     table = {code: to_rgba(colour) for code, colour in colours.items()}
     return np.array([table[int(code)] for code in codes]).reshape(-1, 4)
 
@@ -143,30 +141,23 @@ def _drawn(
       lines: rows with what they are called.
       labels: columns and rows of fractals' corners with what they are called.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
     height, width = canvas.shape[:2]
     cell = min(12.0, _PIXELS / width)  # points, as CSS pixels are for an SVG
     left = 36 if lines else 0
     inner = width * cell, height * cell
     size = left + inner[0] + 2, inner[1] + 4
-    fixed: Any = {"svg.hashsalt": "ascjax", "svg.fonttype": "none"}
-    with matplotlib.rc_context(fixed):
-        figure = Figure(figsize=(size[0] / 72, size[1] / 72))
-        ends = (
-            left / size[0],
-            2 / size[1],
-            width * cell / size[0],
-            height * cell / size[1],
-        )
-        axes = figure.add_axes(ends)
+    rectangle = needed("matplotlib.patches").Rectangle
+    fixed = {"svg.hashsalt": "ascjax", "svg.fonttype": "none"}
+    with needed("matplotlib.style").context(["default", fixed]):
+        sides = size[0] / 72, size[1] / 72
+        figure = needed("matplotlib.figure").Figure(figsize=sides)
+        share = inner[0] / size[0], inner[1] / size[1]
+        axes = figure.add_axes((left / size[0], 2 / size[1], *share))
         axes.set_axis_off()
         axes.imshow(canvas, interpolation="none", aspect="auto")
         corner = at[1] - 1, at[0] - 1
         for colour, line in (("white", 2.6), ("black", 1.3)):
-            frame = Rectangle(corner, 2, 2, fill=False, ec=colour, lw=line)
+            frame = rectangle(corner, 2, 2, fill=False, ec=colour, lw=line)
             frame.set_clip_on(False)
             axes.add_patch(frame)
         for row, said in lines:
