@@ -157,7 +157,7 @@ def test_import_ascjax_loads_no_command_line():
     code = (
         "import sys, ascjax\n"
         "heavy = 'typer click rich matplotlib hypothesis pytest pandas scipy "
-        "safetensors'.split()\n"
+        "safetensors jinja2'.split()\n"
         "print([name for name in heavy if name in sys.modules])\n"
         "ours = ('ascjax.verify', 'ascjax.cli', 'ascjax.show')\n"
         "print([name for name in sys.modules if name.startswith(ours)])"

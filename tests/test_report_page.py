@@ -16,7 +16,7 @@ import pytest
 import ascjax as asc
 from ascjax.campaign._extra import check_report
 from ascjax.campaign._failure import Failure, failure_of
-from ascjax.campaign._page import write_page
+from ascjax.campaign._page import _data_uri, write_page
 from ascjax.campaign._patterns import Pattern
 from ascjax.campaign._pictures import COLOURS, legend_of, pictures_of
 from ascjax.campaign._view import OTHER, View, dump_of, view_of_dump, view_of_map
@@ -342,6 +342,16 @@ def test_where_there_are_no_fractals_rows_are_drawn():
     assert tuple(picture[2, 2, :3]) == (0xD4, 0x3F, 0x3F)
     assert picture[4, 60, 3] == 0  # no element
     assert ">0</text>" in pictures_of(view)[0].svg
+
+
+@pytest.mark.parametrize("c0", [64, 16, 4, None])
+def test_a_failure_stays_small_in_the_worst_case(c0):
+    """Noise, of which images cannot be made small."""
+    rng = np.random.default_rng(0)
+    codes = [rng.permutation(4096 if c0 else 1536) for _ in range(2)]
+    texts = tuple(x.astype(str) for x in codes)
+    view = View(0, 0, c0, *codes, codes[0] != codes[1], texts)
+    assert sum(len(_data_uri(one)) for one in pictures_of(view)) < 66_000
 
 
 def test_the_colours_are_told_apart():

@@ -6,7 +6,7 @@ held against chance: about half of the mismatches begin in an odd row, say.
 
 from __future__ import annotations
 
-import collections
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -94,39 +94,50 @@ _CONTENTS = (
 )
 
 
+_LOOKS = (*_PLACES, *_CONTENTS)
+
+
 class Looks:
     """Counts how mismatches begin."""
 
     def __init__(self) -> None:
-        self._of: collections.Counter[Look] = collections.Counter()
-        self._has: collections.Counter[Look] = collections.Counter()
-        self._tells: collections.Counter[Look] = collections.Counter()
-        self._hits: collections.Counter[Look] = collections.Counter()
+        self._counts = [_Counts() for _ in _LOOKS]
 
     def add(self, result: Result) -> None:
         """Count one result; those without a first mismatch have no look."""
-        if result.first is None:
+        first = result.first
+        if first is None:
             return
-        places = _PLACES if result.first.fractal is not None else ()
-        for looks, one in ((places, result.first), (_CONTENTS, result)):
-            for look in looks:
-                has, tells = bool(look.has(one)), bool(look.tells(one))
-                self._of[look] += 1
-                self._has[look] += has
-                self._tells[look] += tells
-                self._hits[look] += has and tells
+        for look, counts in zip(_LOOKS, self._counts, strict=True):
+            if look.key != "got" and first.fractal is None:
+                continue
+            one = result if look.key == "got" else first
+            has, tells = bool(look.has(one)), bool(look.tells(one))
+            counts.of += 1
+            counts.has += has
+            counts.tells += tells
+            counts.hits += has and tells
 
     def found(self, chance: float) -> list[tuple[Look, int, int]]:
         """Looks that chance makes less often than by `chance`, all taken together, the
         least likely first: each with how many mismatches have it, and of how many."""
-        tried = math.log(len(_PLACES) + len(_CONTENTS))
         found = []
-        for place, (look, of) in enumerate(self._of.items()):
-            hits, tells = self._hits[look], self._tells[look]
-            by_chance = thrown_at_least(hits, tells, look.chance) + tried
-            if self._has[look] >= _PART * of and by_chance < math.log(chance):
-                found.append((by_chance, place, look))
+        for place, (look, of) in enumerate(zip(_LOOKS, self._counts, strict=True)):
+            by_chance = thrown_at_least(of.hits, of.tells, look.chance)
+            likely = by_chance + math.log(len(_LOOKS)) >= math.log(chance)
+            if of.has >= _PART * of.of and not likely:
+                found.append((by_chance, place))
         return [
-            (look, self._has[look], self._of[look])
-            for *_, look in sorted(found, key=lambda one: one[:2])[:_TOLD]
+            (_LOOKS[place], self._counts[place].has, self._counts[place].of)
+            for _, place in sorted(found)[:_TOLD]
         ]
+
+
+@dataclasses.dataclass
+class _Counts:
+    """Mismatches that may have a look, that have it, that tell, that do both."""
+
+    of: int = 0
+    has: int = 0
+    tells: int = 0
+    hits: int = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import json
+import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ._view import OTHER
 
 _TEMPLATE = "page.html.jinja"
 _CALLS = 8
+_LONG = 300  # characters of one field's value
 _OTHERS = {
     KEEP: "not written, as it was before",
     FILL: "padding",
@@ -93,16 +94,14 @@ def _environment() -> Any:
 
 
 def _data_uri(picture: Picture) -> str:
-    text = base64.b64encode(picture.svg.encode()).decode()
-    return f"data:image/svg+xml;base64,{text}"
+    return f"data:image/svg+xml,{urllib.parse.quote(picture.svg, safe=' /:;=+,.()*')}"
 
 
 def _value(value: Any) -> str:
-    """A field's value as JSON has it.
+    """A field's value as JSON has it, cut where it is very long.
 
     >>> _value([1, 2]), _value(True), _value("F322F16")
     ('[1, 2]', 'true', 'F322F16')
     """
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= _LONG else f"{text[:_LONG]} ..."

@@ -23,11 +23,10 @@ from ..verify._result import Mismatch
 OTHER = -3
 """Bits that do not tell which source element they are; KEEP and FILL are as in maps."""
 
-FRACTALS = 16
-ROWS = 24
-WIDTH = 64
-"""What a view holds: of buffers in fractals so many fractals, of others rows of so many
-elements."""
+FRACTALS, CELLS = 16, 4096
+ROWS, WIDTH = 24, 64
+"""What a view holds at most: of buffers in fractals so many of them, and elements; of
+others rows of so many elements."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +165,8 @@ def _piece(
     in_fractals = Mismatch.at(at, position, bits, "", "").fractal is not None
     c0 = 256 // bits if in_fractals else None
     row = _width(c0) * _unit(c0)
-    rows = FRACTALS // _width(c0) if in_fractals else ROWS
+    most = min(FRACTALS * _unit(c0), CELLS) if in_fractals else ROWS * WIDTH
+    rows = max(1, most // row)
     last = max(0, -(-wrong.size // row) - rows)
     start = row * min(last, max(0, at // row - rows // 4))
     return start, at, c0, slice(start, start + row * rows)
