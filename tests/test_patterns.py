@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import math
+import pickle
 import re
 
 import numpy as np
@@ -13,7 +14,8 @@ from rich.console import Console
 
 from ascjax.campaign._chance import drawn_at_least, thrown_at_least
 from ascjax.campaign._patterns import Patterns, print_patterns
-from ascjax.campaign._traits import FIELDS, VALUES, Trait, Traits, alike, rounded
+from ascjax.campaign._trait import Trait, alike, rounded
+from ascjax.campaign._traits import FIELDS, VALUES, Traits
 from ascjax.verify import Result, Step
 from ascjax.verify._result import Mismatch
 
@@ -101,6 +103,7 @@ PLANTED = [
     (lambda r: r.product == "atlas_350", "product", "is", "atlas_350"),
     (lambda r: r.dtype == "float", "dtype", "is", "float"),
     (lambda r: r.instruction == "nddma", "instruction", "is", "nddma"),
+    (lambda r: (r.instruction, r.dtype) == ("nddma", "half"), "dtype", "is", "half"),
     (lambda r: field(r, "loopSize", [0, 0])[1] == 5, "loopSize[1]", "is", 5),
     (lambda r: field(r, "config", {}).get("ascOptimize"), "ascOptimize", "is", True),
     (lambda r: r.calls[0].src_offset == 0, "src_offset", "is", 0),
@@ -334,6 +337,18 @@ def test_more_failures_than_are_kept_are_counted(monkeypatch):
     assert {first.key, second.key} == {"product", "dstGap"}
     assert first.failing_of == second.failing_of > 500
     assert f"of the {second.failing_of} mismatches" in second.words
+
+
+def test_a_run_can_be_kept_and_gone_on_with():
+    first, second = Patterns(), Patterns()
+    for k, result in enumerate(drawn_cases(0)):
+        if field(result, "dstGap") == 3:
+            wrong = at_random(np.random.default_rng(k))
+            result = dataclasses.replace(result, status="mismatch", first=wrong)
+        first.add(result)
+        second = pickle.loads(pickle.dumps(second)) if k == 1000 else second
+        second.add(result)
+    assert first.found() == second.found() != []
 
 
 def test_files_at_fault_are_told_by_status():

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._chance import drawn_at_least
-from ._traits import EVERY, TESTS, Trait
+from ._trait import EVERY, TESTS, Trait
+from ._traits import SITE
 
 ANY = "any product"
 
@@ -32,6 +33,8 @@ class Group(NamedTuple):
         if self.trait.instruction:
             whole = Trait("", "instruction", "is", self.trait.instruction)
             yield Group(whole, self.product)
+            if self.trait.key in SITE:
+                yield Group(self.trait._replace(instruction=""), self.product)
         elif self.trait != EVERY:
             yield Group(EVERY, self.product)
 
@@ -56,7 +59,7 @@ class Group(NamedTuple):
         trait = self.trait
         if self.product != ANY and trait != EVERY:
             return 3
-        if trait.key in _SITES:
+        if trait.key in _SITES and not trait.instruction:
             return 0
         halves = trait.test in ("mod 2", "below", "off") or isinstance(
             trait.value, bool

@@ -20,7 +20,8 @@ from rich.text import Text
 from ..verify._result import BadFile, Result
 from ._groups import ALL, ANY, Counts, Group, best, count, counted, outside, table
 from ._looks import Looks
-from ._traits import EVERY, Traits
+from ._trait import EVERY
+from ._traits import Traits
 
 CHANCE = 0.01
 """Of any pattern in a run that has none."""

@@ -10,8 +10,10 @@ from .._errors import AscendError
 from ..instr import REGISTRY
 from ..instr._c_struct import CField
 from ..verify._cases import unit_bits
+from ..verify._entry import Step
 from ..verify._names import COMPUTES
 from ..verify._result import Result
+from ._trait import EVERY, Trait, alike, counts, of_value, rounded
 
 VALUES = 512
 """Values of one field of one instruction that are told apart; of others only sign,
@@ -23,50 +25,62 @@ FIELDS = 1000
 ENTRIES = 16
 """entries of one list."""
 
-MODULI = (2, 4, 8, 16)
-TESTS = ("is", "at least", "below", *(f"mod {m}" for m in MODULI), "off", "size")
+SITES = 4096
+"""Sites whose traits are kept at one time."""
+
+SITE = ("path", "dtype", "calls", "src_offset", "dst_offset")
+"""What is told of each instruction that is no field of it."""
+
+_Values = Mapping[tuple[str, str], list[Any]]  # {(instruction, key): values}
 
 
-class Trait(NamedTuple):
-    """One thing that is true of a case, of any of its calls.
+class _Site(NamedTuple):
+    """What of a case is no field; few cases differ in it."""
 
-    Attributes:
-      instruction: whose field it is; "" where it is no field.
-      key: "case", "instruction", "path", "dtype", "calls", "src_offset", "dst_offset",
-        or a field by its C name ("loopSize[0]", "repeat.dstStride").
-      test: "is"; "mod 2" to "mod 16", with the residue as value; "at least"; "below";
-        "off", no multiple of the value; "size", of the largest value, rounded down.
-      value: what it is held against.
+    instructions: tuple[str, ...]
+    path: str | None
+    dtype: str
+    several: bool
+    starts: tuple[tuple[str, str, Any], ...]
 
-    >>> Trait("load2d", "dstGap", "mod 2", 1).said
-    'dstGap odd'
-    """
+    @classmethod
+    def of(cls, result: Result) -> _Site:
+        calls = result.calls
+        names = dict.fromkeys([result.instruction, *(c.instruction for c in calls)])
+        starts = dict.fromkeys(
+            (call.instruction, key, told)
+            for call in calls
+            for key in ("src_offset", "dst_offset")
+            for told in _start(call, key, result.dtype)
+        )
+        several = len(calls) > 1
+        return cls((*names,), result.path, result.dtype, several, (*starts,))
 
-    instruction: str
-    key: str
-    test: str
-    value: Any
-
-    @property
-    def said(self) -> str:
-        """In words, after "with" or "have"."""
-        if self.test == "is":
-            names = {"dtype": "type", "calls": ""}
-            value = str(self.value).lower() if self.value in (0, 1) else self.value
-            return f"{names.get(self.key, self.key)} {value}".strip()
-        if self.test == "off":
-            return f"{self.key} off a whole fractal"
-        if self.test == "mod 2":
-            return f"{self.key} {'odd' if self.value else 'even'}"
-        if self.test.startswith("mod"):
-            return f"{self.key} {self.value} {self.test}"
-        if (self.test, self.value) == ("at least", 1):
-            return f"{self.key} above 0"
-        return f"{self.key} {self.test} {self.value}"
+    def values(self) -> _Values:
+        """Of any instruction, and of each that there is."""
+        found: dict[tuple[str, str], list[Any]] = {
+            ("", "instruction"): [*self.instructions]
+        }
+        for name in ("", *self.instructions):
+            found[name, "path"] = [self.path] if self.path else []
+            found[name, "dtype"] = [self.dtype]
+            found[name, "calls"] = ["several calls"] if self.several else []
+        for instruction, key, told in self.starts:
+            for name in ("", instruction):
+                found.setdefault((name, key), []).append(told)
+        return found
 
 
-EVERY = Trait("", "case", "is", "any")
-"""What every case has."""
+def _start(call: Step, key: str, dtype: str) -> Iterator[tuple[str, int]]:
+    """What counts of where an operand starts: tests and their values."""
+    start = getattr(call, key)
+    yield ("at least", 1) if start else ("is", 0)
+    try:
+        fractal = 4096 // unit_bits(call.instruction, dtype)
+    except AscendError:  # an unknown type, which the case's message tells
+        return
+    if start % fractal:
+        yield "off", fractal
 
 
 class Traits:
@@ -78,34 +92,41 @@ class Traits:
         self._number: dict[Trait, int] = {}
         self._of_value: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._values: collections.Counter[tuple[str, str]] = collections.Counter()
-        self._products: set[str] = set()
         self._struct: dict[str, Mapping[str, CField]] = {}
+        self._sites: dict[_Site, set[int]] = {}
+        self._products: set[str] = set()
 
     def of(self, result: Result) -> tuple[str, frozenset[int]]:
         """A case's product, "" where there is none, and the numbers of its traits."""
-        found = {self._numbered(trait) for trait in _of_calls(result)}
+        product = result.product or ""
+        self._products.add(product if len(self._products) < FIELDS else "")
         values: dict[tuple[str, str], list[Any]] = {}
-        for key in ("path", "dtype"):
-            if held := getattr(result, key):
-                values["", key] = [held]
-        instructions = values["", "instruction"] = [result.instruction]
         for step in result.calls:
-            if step.instruction not in instructions:
-                instructions.append(step.instruction)
             struct = self._of_struct(step.instruction)
             for key, value in _leaves(struct, step.fields):
                 values.setdefault((step.instruction, key), []).append(value)
+        numbers = self._by_values(values) | self._of_site(_Site.of(result))
+        return product if product in self._products else "", frozenset(numbers)
+
+    def _of_site(self, site: _Site) -> set[int]:
+        if site not in self._sites:
+            if len(self._sites) >= SITES:
+                self._sites.clear()
+            every = self._numbered(EVERY)
+            self._sites[site] = self._by_values(site.values()) | {every}
+        return self._sites[site]
+
+    def _by_values(self, values: _Values) -> set[int]:
+        found: set[int] = set()
         for field, held in values.items():
             if field not in self._values and len(self._values) >= FIELDS:
                 continue
             for value in held:
                 found.update(self._by_value(field, value))
-            most = max((v for v in held if _counts(v)), default=0)
-            if most > 0:
-                found.add(self._numbered(Trait(*field, "size", rounded(most))))
-        product = result.product or ""
-        self._products.add(product if len(self._products) < FIELDS else "")
-        return product if product in self._products else "", frozenset(found)
+            sizes = [value for value in held if counts(value) and value > 0]
+            if sizes:
+                found.add(self._numbered(Trait(*field, "size", rounded(max(sizes)))))
+        return found
 
     def _numbered(self, trait: Trait) -> int:
         number = self._number.setdefault(trait, len(self.all))
@@ -118,11 +139,11 @@ class Traits:
         place = (*field, value)
         known = place in self._of_value or self._values[field] < VALUES
         if not known:
-            value = alike(value) if _counts(value) else ""
+            value = alike(value) if counts(value) else ""
             place = (*field, value, "alike")
         if place not in self._of_value:
             self._values[field] += known
-            told = _of_value(*field, value)
+            told = of_value(*field, value)
             self._of_value[place] = tuple(
                 self._numbered(one) for one in told if known or one.test != "is"
             )
@@ -136,55 +157,6 @@ class Traits:
                 return {}
             self._struct[instruction] = struct.c_fields()
         return self._struct[instruction]
-
-
-def rounded(value: int) -> int:
-    """A positive value rounded down to what its first three bits say.
-
-    >>> [rounded(v) for v in (1, 7, 9, 255)]
-    [1, 7, 8, 224]
-    """
-    value = min(value, 2**64)
-    shift = max(0, value.bit_length() - 3)
-    return value >> shift << shift
-
-
-def alike(value: int) -> int:
-    """One of few values that has the same sign, size and residues.
-
-    >>> alike(1003), rounded(1003) == rounded(alike(1003)), 1003 % 16 == alike(1003) % 16
-    (907, True, True)
-    """  # noqa: E501
-    return rounded(value) | value & 15 if value >= 0 else (value & 15) - 16
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _of_value(instruction: str, key: str, value: Any) -> Iterator[Trait]:
-    yield Trait(instruction, key, "is", value)
-    if _counts(value):
-        for modulus in MODULI:
-            yield Trait(instruction, key, f"mod {modulus}", value % modulus)
-        if value < 0:
-            yield Trait(instruction, key, "below", 0)
-
-
-def _of_calls(result: Result) -> Iterator[Trait]:
-    yield EVERY
-    if len(result.calls) > 1:
-        yield Trait("", "calls", "is", "several calls")
-    try:
-        fractal = 4096 // unit_bits(result.instruction, result.dtype)
-    except AscendError:  # an unknown type, which the case's message tells
-        fractal = 1
-    for key in ("src_offset", "dst_offset"):
-        for step in result.calls:
-            start = getattr(step, key)
-            yield Trait("", key, *(("at least", 1) if start else ("is", 0)))
-            if start % fractal:
-                yield Trait("", key, "off", fractal)
 
 
 def _leaves(
