@@ -15,14 +15,21 @@ import pytest
 
 import ascjax as asc
 from ascjax.campaign._extra import check_report
-from ascjax.campaign._failure import Failure, failure_of
+from ascjax.campaign._failure import Failure, excerpt, failure_of
 from ascjax.campaign._page import _data_uri, write_page
 from ascjax.campaign._patterns import Pattern
 from ascjax.campaign._pictures import COLOURS, legend_of, pictures_of
 from ascjax.campaign._view import OTHER, View, dump_of, view_of_dump, view_of_map
 from ascjax.dumps import check_dumps
+from ascjax.dumps._check import jobs_of
+from ascjax.instr import REGISTRY
+from ascjax.sweeps._bits import word
+from ascjax.sweeps._dump import Dump
+from ascjax.sweeps._jobs import run_jobs
 from ascjax.verify import Result, check_case, read_cases
 from ascjax.verify._report import tally
+from ascjax.verify._samples import sample
+from ascjax.verify._suite import combinations
 
 pytestmark = pytest.mark.quick
 
@@ -310,6 +317,47 @@ def test_the_window_holds_the_first_mismatch(bits):
             assert (c0 is None) == (path == "VECOUT->GM")
             most = ROWS * WIDTH if c0 is None else FRACTALS * unit
             assert part.stop - part.start <= most
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_every_instruction_has_a_picture(name):
+    """One element of what it writes is damaged, with and without what was there."""
+    site = next(site for key, site in combinations() if key == name)
+    rng = np.random.default_rng(3)
+    made = sample(name, site, lambda a, b: int(rng.integers(a, b + 1)), nop=False)
+    move = made.move(site)
+    src = rng.integers(0, 2 ** min(move.type.bits, 62), move.src_size)
+    src, held = src.astype(word(move.type)), word(move.arrives)
+    before = np.zeros(move.dst_size, held)
+    (after,) = run_jobs(jobs_of(move, Dump(src, before, before)))
+    after = after.copy()
+    at = int(np.flatnonzero(move.index_map.index >= 0)[-1])
+    after[at] ^= 1
+    for dst_before in (before, None):
+        view = view_of_dump(move, Dump(src, dst_before, after))
+        assert (view.at, view.wrong.sum(), view.wrong[at - view.start]) == (at, 1, 1)
+        assert [cells(one).any() for one in pictures_of(view)] == [True] * 3
+        assert excerpt(view).count("^") == len(view.texts[0][0])
+
+
+def test_a_dump_that_is_right_by_now_has_no_picture(run):
+    read, results, _ = run
+    assert results[2].status == "ok"
+    wrong = dataclasses.replace(results[2], status="mismatch")
+    assert failure_of(read[2], wrong) == Failure(wrong)
+
+
+def test_several_calls_are_not_diagnosed(tmp_path):
+    calls = [{"fields": FIELDS}, {"fields": FIELDS, "dst_offset": 1024}]
+    case = {**dump(tmp_path, "two"), "calls": calls}
+    del case["fields"]
+    (tmp_path / "x.json").write_text(json.dumps([case]))
+    (read,) = read_cases(tmp_path / "x.json")
+    (result,) = check_dumps([read])
+    failure = failure_of(read, result)
+    assert (len(failure.pictures), failure.explanations) == (3, ())
+    text = page(tmp_path, (None, [result], [failure]))
+    assert "<h4>Calls</h4>" in text and "<b>dst_offset</b> 1024" in text
 
 
 def test_a_map_is_shown_in_source_elements(tmp_path):
