@@ -172,6 +172,13 @@ def test_mixed_faults_are_found_one_after_another():
     assert re.search("^all [0-9]+ other mismatches are ", found[-1].words)
 
 
+@pytest.mark.parametrize("least", [2, 5])
+def test_a_bound_leaves_nothing_of_what_it_explains(least):
+    found = of(lambda r: field(r, "dstGap") >= least, most=2000)
+    told = [(one.key, one.value) for one in found if one.passing is not None]
+    assert told == [("dstGap", least)]
+
+
 def test_values_that_never_repeat_are_found_by_residue():
     patterns = Patterns()
     for k in range(20_000):
