@@ -6,9 +6,8 @@ import contextlib
 import dataclasses
 import os
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +17,11 @@ from ._errors import AscendError
 from .campaign import _processes
 from .campaign._home import home
 from .campaign._run import begin, go_on
-from .campaign._state import State, begun
+from .campaign._state import begun
+from .campaign._told import Told
+from .page import check_report
 from .verify import Result, case_files
 from .verify import _report as report
-from .verify._tally import Tally
 
 _LOST, _CRASHED, _INTERRUPTED = 3, 4, 130
 
@@ -104,6 +104,14 @@ def verify(
         ),
     ] = None,
     supervised: Annotated[bool, typer.Option("--supervised", hidden=True)] = False,
+    report_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write a page: counts, patterns, pictures and diagnoses of failures.",
+        ),
+    ] = None,
     allow_unsupported: Annotated[
         bool,
         typer.Option(
@@ -143,12 +151,13 @@ def verify(
         verb = "is" if len(given) == 1 else "are"
         raise typer.BadParameter(f"{', '.join(given)} {verb} for case files.")
     _check_processes(processes, coordinator, process_id, state)
-    telling = _Telling(json_file, allow_unsupported, quiet, verbose)
+    telling = Told(json_file, report_file, allow_unsupported, quiet, verbose)
     files = case_files(paths or [])
-    telling.check(files)
+    _check_written(telling, files)
     if not paths:
         found, extra = _verify_suite(cases, seed or 0, only or [], quiet)
-        raise typer.Exit(telling.tell(lambda: found, extra))
+        none = lambda positions: ()  # noqa: E731  (they are drawn, and gone)
+        raise typer.Exit(telling.tell("the built-in suite", lambda: found, none, extra))
     every = 8 if jit_every is None else jit_every
     work = _Work(paths, files, every, state, resume)
     if coordinator is not None:
@@ -157,6 +166,19 @@ def verify(
     if processes is not None:
         raise typer.Exit(_in_processes(work, telling, processes, _before(context)))
     raise typer.Exit(_alone(work, telling))
+
+
+def _check_written(told: Told, files: Sequence[Path]) -> None:
+    """Refuse what could not be written, before the work and not after it."""
+    if told.page is not None:
+        check_report()
+    for name, file in (("--json", told.json_file), ("--report", told.page)):
+        if file is None:
+            continue
+        report.check_writable(file, name)
+        if file.resolve() in [one.resolve() for one in files]:
+            said = f"{file} holds cases, which the report would replace."
+            raise typer.BadParameter(said, param_hint=name)
 
 
 def _check_processes(
@@ -188,77 +210,20 @@ class _Work:
     resume: bool
 
 
-@dataclasses.dataclass(frozen=True)
-class _Telling:
-    """What is told of a run when it ends."""
-
-    json_file: Path | None
-    allow_unsupported: bool
-    quiet: bool
-    verbose: bool
-    since: float = dataclasses.field(default_factory=time.perf_counter)
-
-    def check(self, files: Sequence[Path]) -> None:
-        """Refuse what could not be written, before the work and not after it."""
-        if self.json_file is None:
-            return
-        report.check_writable(self.json_file, "--json")
-        if self.json_file.resolve() in [file.resolve() for file in files]:
-            said = f"{self.json_file} holds cases, which the report would replace."
-            raise typer.BadParameter(said, param_hint="--json")
-
-    def tell(
-        self, results: Callable[[], Iterable[Result]], extra: dict[str, Any]
-    ) -> int:
-        """Print and write what a run came to; its exit status.
-
-        Args:
-          results: gives them all, as often as it is called.
-          extra: members of the JSON report.
-        """
-        tally = Tally(refusals=self.verbose).add_all(results())
-        options: dict[str, Any] = {
-            "seconds": time.perf_counter() - self.since,
-            "allow_unsupported": self.allow_unsupported,
-        }
-        report.print_report(report.console(), tally, quiet=self.quiet, **options)
-        if self.json_file is not None:
-            head = report.head(tally, extra, **options)
-            report.write_json(self.json_file, head, results())
-        return tally.exit_status(allow_unsupported=self.allow_unsupported)
-
-    def tell_of(self, work: _Work, state: State) -> int:
-        """As `tell`, of case files."""
-        extra: dict[str, Any] = {"files": [str(path) for path in work.paths]}
-        if self.json_file is not None:
-            extra["coverage"] = _coverage(state.results())
-        return self.tell(state.results, extra)
-
-    def words(self) -> list[str]:
-        """The options that say it."""
-        flags = {
-            "--allow-unsupported": self.allow_unsupported,
-            "--quiet": self.quiet,
-            "--verbose": self.verbose,
-        }
-        named = [] if self.json_file is None else ["--json", str(self.json_file)]
-        return [*named, *(name for name, on in flags.items() if on)]
-
-
-def _alone(work: _Work, telling: _Telling) -> int:
+def _alone(work: _Work, telling: Told) -> int:
     with home(work.state, work.files, resume=work.resume) as where:
         try:
             with report.progress("cases", show=not telling.quiet) as advance:
                 state = begin(work.files, where, jit_every=work.jit_every)
                 go_on(work.files, state, advance=advance)
-            return telling.tell_of(work, state)
+            return telling.tell_of(work.paths, work.files, state)
         except KeyboardInterrupt:
             _stopped("interrupted", where.folder, where.lasting)
             raise typer.Exit(_INTERRUPTED) from None
 
 
 def _in_processes(
-    work: _Work, telling: _Telling, processes: int, before: Sequence[str]
+    work: _Work, telling: Told, processes: int, before: Sequence[str]
 ) -> int:
     """Start processes on this machine, each a member, and see to them."""
     with home(work.state, work.files, resume=work.resume) as where:
@@ -282,7 +247,7 @@ def _in_processes(
 
 def _as_member(
     work: _Work,
-    telling: _Telling,
+    telling: Told,
     place: tuple[str, int | None, int | None],
     supervised: bool,
 ) -> int:
@@ -302,7 +267,7 @@ def _as_member(
         with _ends_the_process(), report.progress("cases", show=show) as advance:
             go_on(work.files, state, share=share, advance=advance)
             _processes.leave()
-    return telling.tell_of(work, state) if first else 0
+    return telling.tell_of(work.paths, work.files, state) if first else 0
 
 
 @contextlib.contextmanager
@@ -332,17 +297,6 @@ def _before(context: typer.Context) -> list[str]:
     root = context.parent.params if context.parent else {}
     named = root.get("with_file") or ()
     return [word for file in named for word in ("--with", str(file))]
-
-
-def _coverage(results: Iterable[Result]) -> dict[str, Any]:
-    from .verify._coverage import coverage
-
-    return coverage(
-        (call.instruction, call.fields, result.dtype, result.product, result.path)
-        for result in results
-        if result.status in ("ok", "mismatch")
-        for call in result.calls
-    )
 
 
 def _verify_suite(

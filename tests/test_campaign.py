@@ -194,6 +194,45 @@ def test_a_state_that_cannot_be_written_is_refused(tmp_path, capsys):
     assert "must be writable, got " in capsys.readouterr().err
 
 
+# --- what is told
+
+
+def test_patterns_and_a_page_are_told(tmp_path, capsys):
+    """All that fail have one field's value, which no other has."""
+    file = dumps(tmp_path, 40)
+    cases = [json.loads(line) for line in file.read_text().splitlines()]
+    for k in range(0, 40, 2):
+        cases[k]["fields"] = {"startIndex": 0, "repeatTimes": 1}
+    file.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    page, report = tmp_path / "page.html", tmp_path / "r.out"
+    assert run(file, "--report", page, "--json", report) == 1
+    words = "all 20 mismatches have startIndex 0; none of the 20 that pass does"
+    assert words in capsys.readouterr().out
+    told = json.loads(report.read_text())
+    assert told["patterns"][0]["words"] == words
+    text = page.read_text()
+    assert words in text and "20 of 40" in text
+    assert "start_index were 1 (claimed 0)" in text
+    assert [f"row {2 * k}" in text for k in range(14)] == [True] * 12 + [False] * 2
+    assert "data:image/svg+xml" in text
+
+
+def test_without_failures_there_are_no_patterns(tmp_path, capsys):
+    page, report = tmp_path / "page.html", tmp_path / "r.out"
+    assert run(dumps(tmp_path, 5), "--report", page, "--json", report) == 0
+    assert "patterns" not in capsys.readouterr().out
+    assert json.loads(report.read_text())["patterns"] == []
+    assert "5" in page.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_work(tmp_path, capsys):
+    file = dumps(tmp_path, 5)
+    assert run(file, "--report", tmp_path / "none" / "page.html") == 2
+    assert "--report" in capsys.readouterr().err
+    assert run(file, "--report", file) == 2
+    assert "holds cases, which the report would replace" in capsys.readouterr().err
+
+
 # --- where nobody names a folder
 
 

@@ -116,7 +116,7 @@ def test_the_rate_of_maps_leaves_ops_out(capsys):
     assert row.rate == total.rate == 2.0
     assert (row.ops, row.op_seconds) == (total.ops, total.op_seconds) == (1, 30.0)
     options = {"seconds": 31.0, "allow_unsupported": False}
-    _report.print_report(_report.console(), tally, **options)
+    _report.print_counts(_report.console(), tally, **options)
     out = capsys.readouterr().out
     assert re.search(r"load2d +2 +0 +0 +0 +8 +0 +2 +1 +30\.0", out)
     assert "cases/s: maps made and compared; op s: in jitted ops, compili" in out

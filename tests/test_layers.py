@@ -14,7 +14,7 @@ ORDER = """
 _errors _compat _in_turn _dtypes _products _fill _nest _simplify _stack _runs _overlap
 instr _index_map _window _compose _steps _ends _gather _plan _lowering _call _move
 _shardings _primitive _packed _operands _run _chain _sequence _formats _relayout _layout
-_cube _mmad _ops nn weights oracle sweeps verify dumps diagnosis testing
+_cube _mmad _ops nn weights oracle sweeps verify dumps diagnosis testing patterns page
 campaign show cli_weights cli_diagnose cli_verify cli __main__ __init__
 """
 LAYERS = tuple(ORDER.split())
@@ -157,7 +157,7 @@ def test_import_ascjax_loads_no_command_line():
     code = (
         "import sys, ascjax\n"
         "heavy = 'typer click rich matplotlib hypothesis pytest pandas scipy "
-        "safetensors'.split()\n"
+        "safetensors jinja2'.split()\n"
         "print([name for name in heavy if name in sys.modules])\n"
         "ours = ('ascjax.verify', 'ascjax.cli', 'ascjax.show')\n"
         "print([name for name in sys.modules if name.startswith(ours)])"

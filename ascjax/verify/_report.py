@@ -41,7 +41,21 @@ def progress(label: str, *, show: bool = True) -> Iterator[Callable[[int, int], 
         yield lambda done, total: shown.update(task, completed=done, total=total)
 
 
-def print_report(
+def print_failures(out: Console, tally: Tally) -> None:
+    """The first failures in words, and the refusals where they are wanted."""
+    for result in tally.failures:
+        count = ""
+        if result.mismatches:
+            count = f" [{result.mismatches} of {result.elements} elements]"
+        out.print(Text(_line(result) + count, style="red"), soft_wrap=True)
+    rest = tally.total.failed - len(tally.failures)
+    if rest:
+        out.print(Text(f"... and {rest} more; --json FILE has them all"), style="red")
+    for result in tally.refusals:
+        out.print(Text(_line(result)), soft_wrap=True)
+
+
+def print_counts(
     out: Console,
     tally: Tally,
     *,
@@ -49,19 +63,7 @@ def print_report(
     allow_unsupported: bool,
     quiet: bool = False,
 ) -> None:
-    """The failures in words, the refusals where they are wanted, the table (not where
-    `quiet`), and one line at the end."""
-    total = tally.total
-    for result in tally.failures:
-        count = ""
-        if result.mismatches:
-            count = f" [{result.mismatches} of {result.elements} elements]"
-        out.print(Text(_line(result) + count, style="red"), soft_wrap=True)
-    rest = total.failed - len(tally.failures)
-    if rest:
-        out.print(Text(f"... and {rest} more; --json FILE has them all"), style="red")
-    for result in tally.refusals:
-        out.print(Text(_line(result)), soft_wrap=True)
+    """The table (not where `quiet`), and one line at the end."""
     if not quiet:
         out.print(_table(tally))
         for line in sorted(tally.lacking):
@@ -163,7 +165,7 @@ def check_writable(path: Path, option: str) -> None:
     with _written(path, option):
         path.open("a").close()
         if new:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, head: dict[str, Any], results: Iterable[Result]) -> None:
