@@ -34,7 +34,8 @@ def check_blocks(text, capsys):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_blocks_run_and_print_what_they_say(page, capsys):
+def test_the_blocks_run_and_print_what_they_say(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     space = check_blocks(TEXTS[page], capsys)
     assert space.keys() >= PAGES[page]
 

@@ -1,10 +1,13 @@
 """`asc.testing`: what the tests of a kernel repository use."""
 
+import json
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import ascjax as asc
+from ascjax import verify
 from ascjax.testing import assert_same_move
 
 SRC = np.arange(2048, dtype="float16")
@@ -82,3 +85,73 @@ def test_bits_are_compared():
 def test_bad_input_is_an_error_of_its_own(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+# --- dumps, several calls, and what is around a mismatch
+
+
+def test_a_file_with_the_buffers(tmp_path):
+    file = tmp_path / "row7.npz"
+    np.savez(file, src=SRC, dst_before=BEFORE, dst_after=left())
+    for name in (file, str(file)):
+        assert_same_move(name, P, dtype="half")
+        assert_same_move(name, params=P, dtype="half")
+    with pytest.raises(AssertionError, match="load2d: 512 of 2048 elements differ"):
+        assert_same_move(file, asc.LoadData2DParams(0, 3, 1), dtype="half")
+    with pytest.raises(asc.ParamError, match="dtype must be given with a file"):
+        assert_same_move(file, P)
+    with pytest.raises(asc.AscendError, match="must be there, got no such file"):
+        assert_same_move(tmp_path / "row8.npz", P, dtype="half")
+
+
+def test_a_case_says_all_itself(tmp_path):
+    np.savez(tmp_path / "a.npz", src=SRC, dst_before=BEFORE, dst_after=left())
+    site = {"instruction": "load2d", "product": "910B", "path": "A1->A2"}
+    case = {**site, "dtype": "half", "fields": P.to_fields(), "dump": "a.npz"}
+    other = {**case, "fields": {"repeatTimes": 3, "srcStride": 3}}
+    none = {**case, "src_size": 2048, "dst_size": 2048}
+    del none["dump"]
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps([case, other, none]))
+    right, wrong, none = verify.read_cases(file)
+    assert_same_move(right)
+    with pytest.raises(AssertionError, match=r"src_stride were 2 \(claimed 3\)"):
+        assert_same_move(wrong)
+    with pytest.raises(asc.ParamError, match=r"cases\[2\] must have a dump, got none"):
+        assert_same_move(none)
+
+
+def test_several_calls_in_order():
+    calls = [asc.Call(P), asc.Call(P, 256, 1024)]
+    after = np.array(asc.load_data(SRC, P, dst=left(), src_offset=256, dst_offset=1024))
+    assert_same_move(SRC, after, calls, dst_before=BEFORE)
+    assert_same_move(SRC, left(), asc.Call(P), dst_before=BEFORE)
+    with pytest.raises(AssertionError, match="exactly if call 1 were left out"):
+        assert_same_move(SRC, left(), calls, dst_before=BEFORE)
+
+
+@pytest.mark.parametrize(
+    ("params", "options", "text"),
+    [
+        ([asc.Call(P)], {"src_offset": 16}, "stand in each call, got offsets beside"),
+        ([], {}, r"params must be an instruction's params, or a list of asc.Call"),
+        ("load2d", {}, "or a list of asc.Call, got 'load2d'"),
+        ([P], {}, "or a list of asc.Call"),
+        (None, {}, "or a list of asc.Call, got None"),
+    ],
+)
+def test_what_are_no_calls_is_refused(params, options, text):
+    with pytest.raises(asc.ParamError, match=text):
+        assert_same_move(SRC, left(), params, **options)
+
+
+def test_what_is_around_a_mismatch_is_shown():
+    after = left()
+    after[300] = 1
+    with pytest.raises(AssertionError) as failed:
+        assert_same_move(SRC, after, P, dst_before=BEFORE, path="A1->A2")
+    lines = str(failed.value).splitlines()
+    at = lines.index("fractal 1, row 2 (element 288)")
+    assert len(lines[at + 1].split()) == len(lines[at + 2].split()) == 17  # C0 and name
+    assert lines[at + 2].split()[13] == "3c00"
+    assert lines[at + 3].split() == ["^^^^"] and len(lines) < 30

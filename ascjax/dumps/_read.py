@@ -9,9 +9,10 @@ import numpy as np
 
 from .._dtypes import AscendType, ascend_type
 from .._errors import AscendError, SupportError
+from ..instr import Params
 from ..sweeps._bits import bits_of, word
 from ..sweeps._dump import Dump
-from ..verify._cases import Case
+from ..verify._cases import Case, DumpFiles
 from ..verify._engine import calls_of
 from ..verify._result import BadFile
 from ..weights._file import read
@@ -46,8 +47,23 @@ def read_dump(case: Case) -> Dump:
         raise TypeError(f"case {case.id} has no dump")
     params = calls_of(case)[0].params
     type = params.counted(ascend_type(case.dtype))
+    return read_files(Path(case.file).parent, named, params, type)
+
+
+def read_files(
+    folder: Path, named: DumpFiles, params: Params, type: AscendType
+) -> Dump:
+    """The buffers that some files hold.
+
+    Args:
+      folder: from which on they are named.
+      named: the names.
+      params: of the call, which says the destination's type.
+      type: the source's, as the call counts it.
+    Raises:
+      DumpError: what is missing, of another length or type, or no file of its kind.
+    """
     arrives = params.arrives(type)
-    folder = Path(case.file).parent
     src_size, dst_size = named.sizes
     src = _buffer(folder, named.src, src_size, type)
     after = _buffer(folder, named.dst_after, dst_size, arrives)

@@ -1,25 +1,47 @@
-"""`assert_same_move`: a kernel's buffers against the call that it should have run."""
+"""`assert_same_move`: a kernel's buffers against the calls that it should have run."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from .._call import Call
+from .._dtypes import AscendType, ascend_type
+from .._errors import ParamError
 from .._move import Move, Overlap
-from ..diagnosis._diagnose import of_dump
+from ..diagnosis._diagnose import of_calls
 from ..diagnosis._rules import Claim
+from ..dumps import Dump, read_dump
 from ..dumps._check import first_mismatch, jobs_of, mismatches
+from ..dumps._read import read_files
 from ..instr import Params
+from ..page._failure import excerpt
+from ..page._view import view_of_dump
 from ..sweeps._dump import dump_of
 from ..sweeps._jobs import run_jobs
+from ..verify._cases import Case, DumpFiles
+from ..verify._engine import calls_of
 
 _WHO = "assert_same_move"
+_SOURCE = "docs/kernel-repositories.md"
+_EXPLAINED = 3
+
+
+class _Claimed(NamedTuple):
+    """Buffers, and the calls that are claimed to have made them."""
+
+    dump: Dump
+    calls: tuple[Call, ...]
+    type: AscendType
+    site: dict[str, Any]
 
 
 def assert_same_move(
     src: Any,
-    dst_after: Any,
-    params: Params,
+    dst_after: Any = None,
+    params: Any = None,
     *,
     dst_before: Any = None,
     dtype: Any = None,
@@ -30,27 +52,33 @@ def assert_same_move(
     overlap: Overlap = "error",
     diagnose: bool = True,
 ) -> None:
-    """Pass where a call, applied to what the buffers held, leaves what they hold now.
+    """Pass where calls, applied to what the buffers held, leave what they hold now.
 
-    All is compared bit for bit. Arrays are NumPy's, JAX's or PyTorch's on a CPU.
+    `assert_same_move(src, dst_after, params, ...)` takes arrays, NumPy's, JAX's or
+    PyTorch's on a CPU; `assert_same_move("row7.npz", params, ...)` a file that has
+    them, by these names; `assert_same_move(case)` a case with a dump, from
+    `ascjax.verify.read_cases`, which says all the rest. All is compared bit for bit.
 
     Shapes: `src` (elements,), `dst_after` and `dst_before` (elements,); packed 4-bit
     buffers are uint8, two elements a byte.
 
     Args:
-      src: what the source held.
+      src: what the source held; or a .npz or .safetensors file; or a case.
       dst_after: what the destination holds.
-      params: of the call.
+      params: of the call; or several calls in order, a list of `asc.Call`.
       dst_before: what the destination held before; None compares what is written only.
-      dtype: the Ascend C type, where the array's own does not tell.
-      product, path, src_offset, dst_offset, overlap: as in `load_data`.
+      dtype: the Ascend C type, where the array's own does not tell; files need it.
+      product, path, src_offset, dst_offset, overlap: as in `load_data`; a list of
+        calls has offsets of its own.
       diagnose: whether a failure also says which changed calls would explain it.
     Returns: None.
     Raises:
       AssertionError: the first element that differs, by fractal, row and column where
-        there are fractals, with its bits, and what `asc.diagnose` finds.
+        there are fractals, with its bits and those around it, and what `asc.diagnose`
+        finds.
       ParamError, SupportError, BoundsError, AlignmentError, OverlapError: a call that
         is refused, and buffers of other types or sizes.
+      DumpError: a file at fault.
     Gradient: none.
     Source: instructions.md, Units and sections 1 to 6 and 9.
 
@@ -62,27 +90,82 @@ def assert_same_move(
     ...
     AssertionError: load2d: 256 of 256 elements differ, the first: destination ...
     """
-    dump, type = dump_of(_WHO, params, src, dst_before, dst_after, dtype)
-    move = Move.of(
-        params,
+    site = {"product": product, "path": path, "overlap": overlap}
+    if isinstance(src, Case):
+        claimed = _of_case(src)
+    elif isinstance(src, str | os.PathLike):
+        given = dst_after if params is None else params
+        calls = _calls(given, src_offset, dst_offset)
+        claimed = _of_file(Path(src), calls, dtype, site)
+    else:
+        calls = _calls(params, src_offset, dst_offset)
+        first = calls[0].params
+        dump, type = dump_of(_WHO, first, src, dst_before, dst_after, dtype)
+        claimed = _Claimed(dump, calls, type, site)
+    text = _difference(claimed, diagnose)
+    if text:
+        raise AssertionError(text)
+
+
+def _calls(given: Any, src_offset: int, dst_offset: int) -> tuple[Call, ...]:
+    if isinstance(given, Params):
+        return (Call(given, src_offset, dst_offset),)
+    calls = (given,) if isinstance(given, Call) else given
+    whole = isinstance(calls, Sequence) and not isinstance(calls, str)
+    if whole and calls and all(isinstance(one, Call) for one in calls):
+        if not src_offset and not dst_offset:
+            return tuple(calls)
+        rule, got = "stand in each call", "offsets beside the calls"
+        fix = "Write asc.Call(params, src_offset, dst_offset)."
+        raise ParamError(_WHO, "src_offset and dst_offset", rule, got, fix, _SOURCE)
+    rule = "be an instruction's params, or a list of asc.Call"
+    fix = "Such as asc.LoadData2DParams(...), or [asc.Call(params, 0, 256), ...]."
+    raise ParamError(_WHO, "params", rule, repr(given), fix, _SOURCE)
+
+
+def _of_case(case: Case) -> _Claimed:
+    if case.dump is None:
+        rule, fix = "have a dump", "Check it with ascjax.verify.check_case."
+        raise ParamError(_WHO, f"case {case.id}", rule, "none", fix, _SOURCE)
+    calls = calls_of(case)
+    type = calls[0].params.counted(ascend_type(case.dtype))
+    site = {"product": case.product, "path": case.path, "overlap": case.overlap}
+    return _Claimed(read_dump(case), calls, type, site)
+
+
+def _of_file(
+    path: Path, calls: tuple[Call, ...], dtype: Any, site: dict[str, Any]
+) -> _Claimed:
+    if dtype is None:
+        rule, fix = "be given with a file", "Pass dtype, such as 'half'."
+        raise ParamError(_WHO, "dtype", rule, "none", fix, _SOURCE)
+    params = calls[0].params
+    type = params.counted(ascend_type(dtype))
+    dump = read_files(path.parent, DumpFiles.all_in(path.name), params, type)
+    return _Claimed(dump, calls, type, site)
+
+
+def _difference(claimed: _Claimed, diagnose: bool) -> str:
+    """What is wrong, in words; "" where nothing is."""
+    dump, calls, type, site = claimed
+    move = Move.sequence(
+        calls,
         src_size=dump.src.size,
         dst_size=dump.dst_after.size,
-        src_offset=src_offset,
-        dst_offset=dst_offset,
-        product=product,
-        path=path,
         dtype=type,
-        overlap=overlap,
+        **site,
     )
     found = list(run_jobs(jobs_of(move, dump)))
     wrong = mismatches(dump.dst_after, found)
     if not wrong.any():
-        return
-    text = f"{params.instruction}: {int(wrong.sum())} of {wrong.size} elements differ, "
+        return ""
+    who = ", ".join(dict.fromkeys(call.params.instruction for call in calls))
+    text = f"{who}: {int(wrong.sum())} of {wrong.size} elements differ, "
     _, said = first_mismatch(move, dump, found[0], wrong)
     text += f"the first: {said}"
     if diagnose:
-        claim = Claim(Call(params, src_offset, dst_offset), type)
-        told = of_dump(dump, claim, product, path, overlap)
-        text += "".join(f"\n  {one}" for one in told.explanations[:3])
-    raise AssertionError(text)
+        claims = [Claim(call, type) for call in calls]
+        told = of_calls(dump, claims, site["product"], site["path"], site["overlap"])
+        text += "".join(f"\n  {one}" for one in told.explanations[:_EXPLAINED])
+    view = view_of_dump(move, dump)
+    return text if view is None else f"{text}\n{excerpt(view)}"

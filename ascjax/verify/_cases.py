@@ -31,6 +31,18 @@ class DumpFiles:
     sizes: tuple[int | None, int | None] = (None, None)
     may_lack_before: bool = False
 
+    @classmethod
+    def all_in(
+        cls, file: str, sizes: tuple[int | None, int | None] = (None, None)
+    ) -> DumpFiles:
+        """One archive with all buffers, each by its own name.
+
+        >>> DumpFiles.all_in("row7.npz").dst_after
+        'row7.npz:dst_after'
+        """
+        names = (f"{file}:{name}" for name in ("src", "dst_after", "dst_before"))
+        return cls(*names, sizes=sizes, may_lack_before=True)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:

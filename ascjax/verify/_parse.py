@@ -60,24 +60,23 @@ def case_of(entry: Entry, default_id: str) -> Case | Scenario:
 
 def _dump(entry: Entry) -> DumpFiles | None:
     """Where the buffers of a dump lie; None where the case is none."""
-    names = ("src", "dst_after", "dst_before")
+    beside = [name for name in ("src", "dst_after", "dst_before") if name in entry.data]
     whole = entry.take("dump", "text", None)
-    beside = [name for name in names if name in entry.data]
+    src, dst = (
+        entry.size(name) if name in entry.data else None
+        for name in ("src_size", "dst_size")
+    )
     if whole is not None:
         if beside:
             raise entry.error("dump", "stand for all buffers", f"{beside[0]} beside it")
-        members = {name: f"{whole}:{name}" for name in names}
-    elif beside:
-        members = {name: entry.take(name, "text") for name in names[:2]}
-        members["dst_before"] = entry.take("dst_before", "text", None)
-    else:
+        return DumpFiles.all_in(whole, (src, dst))
+    if not beside:
         return None
-    sizes = [
-        entry.size(name) if name in entry.data else None
-        for name in ("src_size", "dst_size")
-    ]
     return DumpFiles(
-        **members, sizes=(sizes[0], sizes[1]), may_lack_before=whole is not None
+        entry.take("src", "text"),
+        entry.take("dst_after", "text"),
+        entry.take("dst_before", "text", None),
+        (src, dst),
     )
 
 
