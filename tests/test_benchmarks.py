@@ -25,10 +25,7 @@ cases, report, strides, timing, work = (
     for name in ("cases", "report", "strides", "timing", "work")
 )
 sys.path.remove(str(ROOT))
-SCRIPTS = (
-    *("bench_dispatch", "bench_first_call", "bench_fusion", "bench_layers"),
-    *("bench_layout", "bench_moves"),
-)
+SCRIPTS = ("bench_dispatch", "bench_first_call", "bench_fusion")  # .ci/run has the rest
 EACH = [
     pytest.param(case, name, id=f"{case.name}, {name}")
     for case in cases.CASES.values()

@@ -55,7 +55,10 @@ def _parent(status):
 
 
 def kept(state):
-    lines = [x for f in state.glob("results-*") for x in f.read_text().splitlines()]
+    """How often each position stands in a whole line; a killed writer's last may be
+    torn."""
+    texts = [name.read_text() for name in state.glob("results-*")]
+    lines = [x for text in texts for x in text.splitlines(True) if x.endswith("]\n")]
     return collections.Counter(json.loads(line)[0] for line in lines)
 
 

@@ -50,6 +50,7 @@ def run(tmp_path, monkeypatch, capsys):
     def run_pytest(*words, **ended):
         ran = Ran()
         options = ["-v", "-s", "-p", "no:xdist", "--rootdir", str(tmp_path)]
+        options += ["-p", "no:unraisableexception"]  # it collects all garbage
         pytest.main([*options, *words], plugins=[ran])
         ran.text = capsys.readouterr().out
         assert +ran.ended == collections.Counter(ended), ran.text
