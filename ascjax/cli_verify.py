@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import os
-import sys
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ._errors import AscendError
-from .campaign import _processes
-from .campaign._home import home
-from .campaign._run import begin, go_on
-from .campaign._state import begun
+from .campaign import _ways
+from .campaign._processes import AUTO
 from .campaign._told import Told
 from .page import check_report
 from .verify import Result, case_files
 from .verify import _report as report
-
-_LOST, _CRASHED, _INTERRUPTED = 3, 4, 130
 
 
 def verify(
@@ -159,13 +149,15 @@ def verify(
         none = lambda positions: ()  # noqa: E731  (they are drawn, and gone)
         raise typer.Exit(telling.tell("the built-in suite", lambda: found, none, extra))
     every = 8 if jit_every is None else jit_every
-    work = _Work(paths, files, every, state, resume)
+    work = _ways.Work(paths, files, every, state, resume)
     if coordinator is not None:
         place = (coordinator, processes, process_id)
-        raise typer.Exit(_as_member(work, telling, place, supervised))
-    if processes is not None:
-        raise typer.Exit(_in_processes(work, telling, processes, _before(context)))
-    raise typer.Exit(_alone(work, telling))
+        status = _ways.as_member(work, telling, place, supervised=supervised)
+    elif processes is not None:
+        status = _ways.in_processes(work, telling, processes, _before(context))
+    else:
+        status = _ways.alone(work, telling)
+    raise typer.Exit(status)
 
 
 def _check_written(told: Told, files: Sequence[Path]) -> None:
@@ -192,104 +184,11 @@ def _check_processes(
     if state is None:
         said = "--coordinator needs --state, a folder that all processes share."
         raise typer.BadParameter(said)
-    if coordinator == _processes.AUTO:
+    if coordinator == AUTO:
         return
     if processes is None or process is None or process >= processes:
         said = "--coordinator needs --processes N and --process-id K, from 0 to N - 1."
         raise typer.BadParameter(said)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Work:
-    """What is to be checked, and where its state lies."""
-
-    paths: Sequence[Path]
-    files: Sequence[Path]
-    jit_every: int
-    state: Path | None
-    resume: bool
-
-
-def _alone(work: _Work, telling: Told) -> int:
-    with home(work.state, work.files, resume=work.resume) as where:
-        try:
-            with report.progress("cases", show=not telling.quiet) as advance:
-                state = begin(work.files, where, jit_every=work.jit_every)
-                go_on(work.files, state, advance=advance)
-            return telling.tell_of(work.paths, work.files, state)
-        except KeyboardInterrupt:
-            _stopped("interrupted", where.folder, where.lasting)
-            raise typer.Exit(_INTERRUPTED) from None
-
-
-def _in_processes(
-    work: _Work, telling: Told, processes: int, before: Sequence[str]
-) -> int:
-    """Start processes on this machine, each a member, and see to them."""
-    with home(work.state, work.files, resume=work.resume) as where:
-        command = [sys.executable, "-m", "ascjax", *before, "verify"]
-        command += [str(path) for path in work.paths]
-        command += ["--processes", str(processes), "--jit-every", str(work.jit_every)]
-        command += ["--state", str(where.folder), *["--resume"] * where.resumes]
-        command += [*telling.words(), "--supervised"]
-        try:
-            ended = _processes.supervise(command, processes)
-        except KeyboardInterrupt:
-            _stopped("interrupted", where.folder, where.lasting)
-            raise typer.Exit(_INTERRUPTED) from None
-        if ended.status is None:
-            _stopped(ended.said, where.folder, where.lasting)
-            raise typer.Exit(_LOST)
-        if ended.status not in (0, 1):
-            raise typer.Exit(ended.status)
-        return ended.status
-
-
-def _as_member(
-    work: _Work,
-    telling: Told,
-    place: tuple[str, int | None, int | None],
-    supervised: bool,
-) -> int:
-    """One of several processes; the first of them tells what all found."""
-    if supervised:
-        _processes.watch_parent()
-    with _ends_the_process():
-        share = _processes.join(*place)
-    first = share.process == 0
-    with home(work.state, work.files, resume=work.resume) as where:
-        try:
-            state = begin(work.files, where, jit_every=work.jit_every, share=share)
-        except AscendError:  # raised in all of them
-            _processes.leave()
-            raise
-        show = first and not telling.quiet
-        with _ends_the_process(), report.progress("cases", show=show) as advance:
-            go_on(work.files, state, share=share, advance=advance)
-            _processes.leave()
-    return telling.tell_of(work.paths, work.files, state) if first else 0
-
-
-@contextlib.contextmanager
-def _ends_the_process() -> Iterator[None]:
-    """End at once where something fails: an orderly end would wait for others."""
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, AscendError):
-            print(error, file=sys.stderr)
-        else:
-            traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(_CRASHED)
-
-
-def _stopped(how: str, folder: Path, lasting: bool) -> None:
-    """Say on standard error how a run was ended, and how it goes on."""
-    done, total = begun(folder) or (0, 0)
-    said = f"ascjax: verify: {how}; {done} of {total} cases are done"
-    go_on = "; the same command with --resume goes on" if lasting and total else ""
-    print(f"{said}{go_on}.", file=sys.stderr)
 
 
 def _before(context: typer.Context) -> list[str]:

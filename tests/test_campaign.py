@@ -8,8 +8,8 @@ import pytest
 from campaign_helpers import SITE, dumps
 from case_file_helpers import scenario_of_one_fractal
 
-from ascjax import cli, cli_verify
-from ascjax.campaign import _stream
+from ascjax import cli
+from ascjax.campaign import _stream, _ways
 from ascjax.campaign._home import home
 from ascjax.campaign._run import begin, go_on
 from ascjax.campaign._state import State, StateError, begun, run_of
@@ -36,7 +36,7 @@ def interrupted(monkeypatch):
     def run_until(cases, *words):
         with monkeypatch.context() as patch:
             bar = _Interrupting(cases)
-            patch.setattr(cli_verify.report, "progress", lambda *a, **k: bar)
+            patch.setattr(_ways.report, "progress", lambda *a, **k: bar)
             assert run(*words) == 130
 
     return run_until

@@ -11,7 +11,7 @@ import pytest
 
 import ascjax as asc
 from ascjax import cli
-from ascjax.dumps import DumpError, check_dumps, read_dump
+from ascjax.dumps import DumpError, _archives, check_dumps, read_dump
 from ascjax.verify import CaseFileError, read_cases
 from ascjax.verify._samples import sample
 from ascjax.verify._suite import combinations
@@ -253,6 +253,55 @@ def test_a_case_that_contradicts_itself(tmp_path, change, text):
     case = {**CASE, "id": "x", "dump": "a.npz", **change}
     with pytest.raises(CaseFileError, match=text):
         read_cases(saved(tmp_path, [case]))
+
+
+# --- archives of many dumps
+
+
+@pytest.mark.parametrize("kind", ["npz", "safetensors"])
+def test_an_archive_is_opened_once_for_all_its_dumps(tmp_path, kind, monkeypatch):
+    src, before, after = buffers()
+    members = {"dst_before": before}
+    for k in range(20):
+        members |= {f"src{k}": src, f"after{k}": after}
+    file = write_all(tmp_path, kind, members)
+    names = {"src": "src{}", "dst_after": "after{}", "dst_before": "dst_before"}
+    cases = [
+        {**CASE, **{m: f"{file}:{name.format(k)}" for m, name in names.items()}}
+        for k in range(20)
+    ]
+    opened = []
+    once = _archives._opened
+    monkeypatch.setattr(_archives, "_opened", lambda p: opened.append(p) or once(p))
+    assert {one.status for one in checked(saved(tmp_path, cases))} == {"ok"}
+    assert len(opened) == 1
+    # Written anew, it is opened anew.
+    write_all(tmp_path, kind, {**members, "after3": before})
+    found = checked(saved(tmp_path, cases))
+    assert [k for k, one in enumerate(found) if one.status != "ok"] == [3]
+    assert len(opened) == 2
+
+
+def write_all(folder, kind, members):
+    if kind == "npz":
+        np.savez(folder / "all.npz", **members)
+    else:
+        from safetensors.numpy import save_file
+
+        save_file(members, folder / "all.safetensors")
+    return f"all.{kind}"
+
+
+def test_no_more_archives_are_open_than_a_few(tmp_path):
+    src, before, after = buffers()
+    arrays = {"src": src, "dst_before": before, "dst_after": after}
+    for k in range(20):
+        np.savez(tmp_path / f"{k}.npz", **arrays)
+    cases = [{**CASE, "id": str(k), "dump": f"{k}.npz"} for k in range(20)]
+    assert {one.status for one in checked(saved(tmp_path, cases))} == {"ok"}
+    assert len(_archives._held) == 8
+    _archives.close_all()
+    assert not _archives._held
 
 
 # --- many

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ._state import StateError, begun, clear
 
@@ -18,18 +18,21 @@ except ImportError:  # not on Windows: there two runs of the same files may meet
     fcntl = None
 
 
-class Home(NamedTuple):
+@dataclasses.dataclass
+class Home:
     """A folder for the state of a run.
 
     Attributes:
       folder: which may not be there yet.
       resumes: whether what is in it is gone on with.
       lasting: whether `--resume` finds it again after a run that was ended.
+      finished: whether the run has come to its end, and all is told.
     """
 
     folder: Path
     resumes: bool
     lasting: bool
+    finished: bool = False
 
 
 @contextlib.contextmanager
@@ -55,10 +58,12 @@ def home(named: Path | None, files: Sequence[Path], *, resume: bool) -> Iterator
             return
         if not resume:
             clear(folder)
+        where = Home(folder, True, True)
         try:
-            yield Home(folder, True, True)
-            clear(folder)
+            yield where
         finally:
+            if where.finished:
+                clear(folder)
             if begun(folder) is None:
                 with contextlib.suppress(OSError):
                     (folder / "lock").unlink()

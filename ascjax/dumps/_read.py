@@ -15,8 +15,7 @@ from ..sweeps._dump import Dump
 from ..verify._cases import Case, DumpFiles
 from ..verify._engine import calls_of
 from ..verify._result import BadFile
-from ..weights._file import read
-from ..weights._types import type_of
+from ._archives import member_of
 
 _KINDS = ".bin, .npy, .npz:member or .safetensors:name"
 
@@ -81,7 +80,7 @@ def _buffer(folder: Path, name: str, size: int | None, type: AscendType) -> np.n
     file, _, member = name.partition(":")
     path = folder / file
     kind = path.suffix
-    readers = {".bin": _raw, ".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}
+    readers = {".bin": _raw, ".npy": _npy, ".npz": member_of, ".safetensors": member_of}
     if kind not in readers or bool(member) != (kind in (".npz", ".safetensors")):
         rule, fix = f"be named as {_KINDS}", "Correct the case."
         raise DumpError("unreadable", name, rule, name, fix)
@@ -161,24 +160,3 @@ def _npy(path: Path, member: str) -> np.ndarray:
     if not isinstance(held, np.ndarray):
         raise ValueError("an archive of arrays, not one")
     return held
-
-
-def _npz(path: Path, member: str) -> np.ndarray:
-    with path.open("rb") as file:
-        held = np.load(file, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            raise ValueError("one array, no archive of them")
-        return held[member]
-
-
-def _safetensors(path: Path, member: str) -> np.ndarray:
-    if not path.exists():
-        raise FileNotFoundError
-    file = read(path)
-    tensor = next((one for one in file.tensors if one.name == member), None)
-    if tensor is None:
-        raise KeyError(member)
-    type = type_of(tensor.code, tensor.shape)
-    held = file.block(tensor)
-    # Types of less than a byte stay packed bytes.
-    return held if type is None or type.bits < 8 else held.view(type.carrier)
