@@ -8,15 +8,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from campaign_helpers import dumps
 from cases import CASES, Case, integers
 from helpers import check_equal, check_same, every_kind, moved, operands, pulled_back
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import ascjax as asc
+from ascjax.dumps import check_dumps
 from ascjax.sweeps._batch import Spread
 from ascjax.sweeps._code import Kind
 from ascjax.sweeps._program import apply, mapper
+from ascjax.verify import read_cases
 
 # Read when JAX starts its first device, which no import has done.
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -542,6 +545,25 @@ def test_a_sweep_is_spread_over_all_devices():
         assert over.ok.any()
         for x, y in zip(over, alone, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+def test_dumps_are_checked_on_all_devices(tmp_path, monkeypatch):
+    """What is wrong is found on whichever device it is, as on one."""
+    wrong = {3, 50, 199}
+    file = dumps(tmp_path, 200, wrong=tuple(wrong))
+    put, placed = Spread.put, []
+
+    def placing(self, batch):
+        found = put(self, batch)
+        placed.append(len(found.sharding.device_set))
+        return found
+
+    monkeypatch.setattr(Spread, "put", placing)
+    for devices, count in ((None, 8), (jax.local_devices()[:1], 1)):
+        placed.clear()
+        found = list(check_dumps(read_cases(file), devices=devices))
+        assert {k for k, one in enumerate(found) if one.failed} == wrong
+        assert set(placed) == {count}
 
 
 def sends(lowered) -> bool:
