@@ -233,6 +233,7 @@ def factors(lead: str, length: int) -> list[np.ndarray]:
 
 
 @pytest.mark.quick
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize(
     "lead, over", [("a", "a"), ("bs", "b"), ("abs", "abs"), ("abs", "a")]
@@ -259,6 +260,7 @@ def test_products_over_the_mesh(name, lead, over, mesh):
 
 
 @pytest.mark.quick
+@pytest.mark.quick
 @pytest.mark.parametrize("tile", [None, (16, 16, 32)])
 @pytest.mark.parametrize("over", ["a", "b", "ab"])
 def test_traces_over_the_mesh(over, tile, mesh):
@@ -272,6 +274,7 @@ def test_traces_over_the_mesh(over, tile, mesh):
 
 
 @pytest.mark.quick
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_of_operands_off_the_mesh_in_use(name):
     run, length = PRODUCTS[name]
@@ -282,6 +285,7 @@ def test_products_of_operands_off_the_mesh_in_use(name):
         check_same(mixed(given[0], given[2]), run(*given))
 
 
+@pytest.mark.quick
 @pytest.mark.quick
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_in_shard_map(name):
@@ -433,6 +437,7 @@ def test_layouts_keep_the_sharding_of_leading_axes(mesh):
 
 
 @pytest.mark.quick
+@pytest.mark.quick
 @pytest.mark.parametrize("emulate", ["layout", "path"])
 def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
     """Small integers: sums are exact, whatever their order."""
@@ -453,6 +458,7 @@ def test_data_parallel_gradients_of_a_layer_with_nz_weights(mesh, emulate):
     assert spread(out)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("emulate", ["layout", "path"])
 def test_data_parallel_training_of_attention(mesh, emulate):
     """Loss and gradients of sequences over the mesh are those of all on one device."""
@@ -477,6 +483,7 @@ def test_data_parallel_training_of_attention(mesh, emulate):
     assert spread(out)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("emulate", ["layout", "path"])
 def test_data_parallel_gradients_of_a_convolution(mesh, emulate):
     """Small integers: sums are exact, whatever their order."""
@@ -500,6 +507,7 @@ def test_data_parallel_gradients_of_a_convolution(mesh, emulate):
     assert spread(out)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("way", ["eagerly", "jit"])
 def test_scales_are_of_the_whole_batch_over_the_mesh(way, mesh):
     """Each device has one row, and its largest magnitude may be any of them."""
@@ -519,6 +527,7 @@ def test_scales_are_of_the_whole_batch_over_the_mesh(way, mesh):
 # --- sweeps
 
 
+@pytest.mark.quick
 def test_a_sweep_is_spread_over_all_devices():
     """Of calls, runs, paddings and 64 bits alike: what one device gives."""
     l1 = np.arange(1024, dtype="float16")
@@ -547,6 +556,7 @@ def test_a_sweep_is_spread_over_all_devices():
             np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.quick
 def test_dumps_are_checked_on_all_devices(tmp_path, monkeypatch):
     """What is wrong is found on whichever device it is, as on one."""
     wrong = {3, 50, 199}
@@ -577,6 +587,7 @@ def test_the_check_of_what_is_sent_goes_red():
     assert sends(total.lower(Spread(None).put(np.zeros((16, 4), np.int32))))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", [Kind(4, 0, 0), Kind(8, 8, 0), Kind(0, 0, 64)])
 @pytest.mark.parametrize("last", [False, True])
 def test_the_programs_of_a_sweep_send_nothing(kind, last):
