@@ -15,7 +15,8 @@ import ascjax as asc
 pytestmark = pytest.mark.quick
 
 FLAGS = doctest.ELLIPSIS  # neither whitespace nor the text of errors is let pass
-ROOTS = {f"asc.{name}": getattr(asc, name) for name in ("nn", "oracle", "weights")}
+NAMED = ("nn", "oracle", "weights", "testing")
+ROOTS = {f"asc.{name}": getattr(asc, name) for name in NAMED}
 ROOTS = {"asc": asc} | ROOTS
 PUBLIC = {
     f"{prefix}.{name}": value
@@ -127,7 +128,7 @@ OPS = (
     "mmad",
     "sweep",
     "diagnose",
-    "assert_same_move",
+    *("assert_same_move", "expected", "sentinel"),
 )
 PARTS = (
     *("LoadDataRepeatParam", "NdDmaConfig", "NdDmaLoopInfo"),

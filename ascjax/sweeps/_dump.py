@@ -41,12 +41,12 @@ def dump_of(
       ParamError: what is no array, or of another type.
       BoundsError: a destination of another size before.
     """
-    source, type = _held(who, params, "src", src, dtype)
+    source, type = held(who, params, "src", src, dtype)
     arrives = params.arrives(type).name
-    after, _ = _held(who, params, "dst_after", dst_after, arrives)
+    after, _ = held(who, params, "dst_after", dst_after, arrives)
     if dst_before is None:
         return Dump(source, None, after), type
-    before, _ = _held(who, params, "dst_before", dst_before, arrives)
+    before, _ = held(who, params, "dst_before", dst_before, arrives)
     if before.size != after.size:
         rule = f"hold {after.size} elements, as dst_after"
         fix = "Pass the same buffer before and after."
@@ -54,7 +54,7 @@ def dump_of(
     return Dump(source, before, after), type
 
 
-def _held(
+def held(
     who: str, params: Params, field: str, value: Any, dtype: Any
 ) -> tuple[np.ndarray, AscendType]:
     """A buffer as bits, and its type as the instruction counts it."""

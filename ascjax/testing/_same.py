@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +15,15 @@ from ..diagnosis._rules import Claim
 from ..dumps import Dump, read_dump
 from ..dumps._check import first_mismatch, jobs_of, mismatches
 from ..dumps._read import read_files
-from ..instr import Params
 from ..page._failure import excerpt
 from ..page._view import view_of_dump
 from ..sweeps._dump import dump_of
 from ..sweeps._jobs import run_jobs
 from ..verify._cases import Case, DumpFiles
 from ..verify._engine import calls_of
+from ._calls import SOURCE, given_calls
 
 _WHO = "assert_same_move"
-_SOURCE = "docs/kernel-repositories.md"
 _EXPLAINED = 3
 
 
@@ -95,10 +93,10 @@ def assert_same_move(
         claimed = _of_case(src)
     elif isinstance(src, str | os.PathLike):
         given = dst_after if params is None else params
-        calls = _calls(given, src_offset, dst_offset)
+        calls = given_calls(_WHO, given, src_offset, dst_offset)
         claimed = _of_file(Path(src), calls, dtype, site)
     else:
-        calls = _calls(params, src_offset, dst_offset)
+        calls = given_calls(_WHO, params, src_offset, dst_offset)
         first = calls[0].params
         dump, type = dump_of(_WHO, first, src, dst_before, dst_after, dtype)
         claimed = _Claimed(dump, calls, type, site)
@@ -107,26 +105,10 @@ def assert_same_move(
         raise AssertionError(text)
 
 
-def _calls(given: Any, src_offset: int, dst_offset: int) -> tuple[Call, ...]:
-    if isinstance(given, Params):
-        return (Call(given, src_offset, dst_offset),)
-    calls = (given,) if isinstance(given, Call) else given
-    whole = isinstance(calls, Sequence) and not isinstance(calls, str)
-    if whole and calls and all(isinstance(one, Call) for one in calls):
-        if not src_offset and not dst_offset:
-            return tuple(calls)
-        rule, got = "stand in each call", "offsets beside the calls"
-        fix = "Write asc.Call(params, src_offset, dst_offset)."
-        raise ParamError(_WHO, "src_offset and dst_offset", rule, got, fix, _SOURCE)
-    rule = "be an instruction's params, or a list of asc.Call"
-    fix = "Such as asc.LoadData2DParams(...), or [asc.Call(params, 0, 256), ...]."
-    raise ParamError(_WHO, "params", rule, repr(given), fix, _SOURCE)
-
-
 def _of_case(case: Case) -> _Claimed:
     if case.dump is None:
         rule, fix = "have a dump", "Check it with ascjax.verify.check_case."
-        raise ParamError(_WHO, f"case {case.id}", rule, "none", fix, _SOURCE)
+        raise ParamError(_WHO, f"case {case.id}", rule, "none", fix, SOURCE)
     calls = calls_of(case)
     type = calls[0].params.counted(ascend_type(case.dtype))
     site = {"product": case.product, "path": case.path, "overlap": case.overlap}
@@ -138,7 +120,7 @@ def _of_file(
 ) -> _Claimed:
     if dtype is None:
         rule, fix = "be given with a file", "Pass dtype, such as 'half'."
-        raise ParamError(_WHO, "dtype", rule, "none", fix, _SOURCE)
+        raise ParamError(_WHO, "dtype", rule, "none", fix, SOURCE)
     params = calls[0].params
     type = params.counted(ascend_type(dtype))
     dump = read_files(path.parent, DumpFiles.all_in(path.name), params, type)
