@@ -1,0 +1,95 @@
+"""Gaps read as strides and strides as gaps, by what a step passes over; candidates that
+would write without end."""
+
+import numpy as np
+import pytest
+
+import ascjax as asc
+from ascjax.diagnosis import _diagnose
+
+SRC = np.arange(4096, dtype="uint16")
+ND2NZ = {
+    "ndNum": 1,
+    "nValue": 7,
+    "dValue": 40,
+    "srcDValue": 45,
+    "dstNzC0Stride": 7,
+    "dstNzNStride": 1,
+}
+
+
+def copied(really):
+    """What a call leaves, and what was there before."""
+    before = np.full(4096, 0xFFFF, "uint16")
+    left = asc.data_copy(SRC, really, dst=before, dtype="uint16_t")
+    return before, np.asarray(left)
+
+
+@pytest.mark.parametrize(
+    ("cls", "claimed", "really", "text"),
+    [
+        (
+            asc.DataCopyParams,
+            {"blockCount": 4, "blockLen": 20, "dstGap": 23},
+            {"dstGap": 3},
+            "dst_gap were 3 (claimed 23), as a stride, from start to start",
+        ),
+        (
+            asc.DataCopyParams,
+            {"blockCount": 4, "blockLen": 20, "srcGap": 11},
+            {"srcGap": 31},
+            "src_gap were 31 (claimed 11), as a gap, from end to start",
+        ),
+        (
+            asc.Nd2NzParams,
+            {**ND2NZ, "srcDValue": 93},
+            {"srcDValue": 45},
+            "src_d_value were 45 (claimed 93), as a stride, from start to start",
+        ),
+        (
+            asc.Nd2NzParams,
+            {**ND2NZ, "dstNzC0Stride": 20},
+            {"dstNzC0Stride": 27},
+            "dst_nz_c0_stride were 27 (claimed 20), as a gap, from end to start",
+        ),
+    ],
+)
+def test_a_step_counted_from_the_other_end_is_named(cls, claimed, really, text):
+    before, after = copied(cls.from_fields({**claimed, **really}))
+    found = asc.diagnose(SRC, before, after, cls, claimed, "half")
+    assert found.best is not None
+    assert found.best.said == text
+    assert found.best.params == cls.from_fields({**claimed, **really})
+
+
+def test_without_the_rule_it_is_not_found(monkeypatch):
+    claimed = {"blockCount": 4, "blockLen": 20, "srcGap": 11}
+    before, after = copied(asc.DataCopyParams(4, 20, 31))
+    args = (SRC, before, after, "data_copy", claimed, "half")
+    assert asc.diagnose(*args).best is not None
+    rest = [rule for rule in _diagnose.RULES if rule.name != "span"]
+    monkeypatch.setattr(_diagnose, "RULES", rest)
+    assert asc.diagnose(*args).best is None
+
+
+@pytest.mark.parametrize(("again", "left_out"), [(8, True), (64, False)])
+def test_a_changed_call_that_writes_without_end_is_left_out(
+    monkeypatch, again, left_out
+):
+    """A loop that stays where it is, 16 times as long and more."""
+    info = asc.NdDmaLoopInfo((1, 0), (1, 0), (64, 64), (0, 0), (0, 0))
+    before = np.full(64, 9, "uint16")
+    after = np.concatenate([SRC[:63], before[:1]])
+    ran, jobs = [], _diagnose._jobs
+
+    def recorded(moves, *buffers):
+        ran.extend(moves)
+        return jobs(moves, *buffers)
+
+    monkeypatch.setattr(_diagnose, "_jobs", recorded)
+    monkeypatch.setattr(_diagnose, "_AGAIN", again)
+    params = asc.NdDmaParams(info)
+    found = asc.diagnose(SRC, before, after, "nddma", params, "half", overlap="last")
+    assert "loop_size[0] were 63" in found.best.said
+    most = max(nest.volume for move in ran for nest in move.nests)
+    assert (most <= 8 * 64 * 64) is left_out
