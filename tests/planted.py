@@ -178,6 +178,22 @@ def gap_as_stride(call: Call, site: Site, draw: Draw) -> Call | None:
     return put(call, (way, get(call.fields, way) + size))
 
 
+ROWS = {
+    "nd2nz": ("srcDValue", "dValue"),
+    "nz2nd": ("dstDStride", "dValue"),
+    "fixpipe": ("dstStride", "nSize"),
+}
+"""A row's stride, and how long a row is, in elements both."""
+
+
+def stride_as_gap(call: Call, site: Site, draw: Draw) -> Call | None:
+    """A row's stride was read as the gap behind the row."""
+    if call.instruction not in ROWS:
+        return None
+    stride, length = ROWS[call.instruction]
+    return put(call, ((stride,), call.fields[stride] + call.fields[length]))
+
+
 def exchanged(call: Call, site: Site, draw: Draw) -> Call | None:
     """Two fields in each other's place."""
     ways = numbers(call.fields)
@@ -198,11 +214,10 @@ def two_off(call: Call, site: Site, draw: Draw) -> Call | None:
 
 def flag(call: Call, site: Site, draw: Draw) -> Call | None:
     """A flag set, or left out."""
-    names = [f.name for f in dataclasses.fields(REGISTRY[call.instruction])]
     held = [
         (name,)
         for name, field in REGISTRY[call.instruction].c_fields().items()
-        if field.kind == "flag" and "." not in name and names
+        if field.kind == "flag" and "." not in name
     ]
     way = some(draw, held)
     return way and put(call, (way, not call.fields.get(way[0], False)))
@@ -261,6 +276,7 @@ CALLS = {
     "start one more": step(("start", "index", "position"), 1),
     "another unit": other_unit,
     "gap given as stride": gap_as_stride,
+    "stride read as gap": stride_as_gap,
     "two fields exchanged": exchanged,
     "two fields one off": two_off,
     "flag": flag,
@@ -376,9 +392,7 @@ def faulty(rng: np.random.Generator, sites: list, kind: str) -> Dump:
         dump.kind = kind
         if kind in WORDS:
             do, dump.cause = WORDS[kind]
-            if (kind == "nibbles swapped") != (
-                bits == 4 and kind in ("nibbles swapped",)
-            ):
+            if kind == "nibbles swapped" and bits != 4:
                 continue
             if kind == "bytes reversed" and bits < 16:
                 continue

@@ -1,5 +1,7 @@
-"""Gaps read as strides and strides as gaps, by what a step passes over; candidates that
-would write without end."""
+"""Gaps read as strides and strides as gaps, by what a step passes over; what no kernel
+may be written to do, and what would write without end."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,3 +95,18 @@ def test_a_changed_call_that_writes_without_end_is_left_out(
     assert "loop_size[0] were 63" in found.best.said
     most = max(nest.volume for move in ran for nest in move.nests)
     assert (most <= 8 * 64 * 64) is left_out
+
+
+def test_a_start_off_the_alignment_of_a_move_that_needs_its_product_is_named():
+    fields = {"l1H": 4, "l1W": 4, "channelSize": 16, "kExtension": 16}
+    fields |= {"mExtension": 16, "filterW": 1, "filterH": 1, "strideW": 1}
+    fields |= {"strideH": 1, "dilationFilterW": 1, "dilationFilterH": 1}
+    params = asc.LoadData3DParamsV2.from_fields(fields)
+    before = np.zeros(512, "float16")
+    site: dict[str, Any] = {"product": "atlas_a2", "path": "A1->A2"}
+    image = SRC[1:257].view("float16")
+    left = asc.load_data(image, params, dst=before, dtype="half", **site)
+    after = np.roll(np.asarray(left), 16)  # a block on: off the 512 bytes of L0A
+    found = asc.diagnose(image, before, after, "load3dv2", params, "half", **site)
+    assert found.best is not None
+    assert found.best.said == "dst_offset were 16 (claimed 0, elements)"

@@ -228,10 +228,12 @@ def _try(
     if any(size % bits for size in sizes):
         return None
     src, dst = (size // bits for size in sizes)
-    for _ in range(3):
+    for _ in range(4):
         try:
             return _move(claims, src, dst, site)
-        except (AlignmentError, SupportError):
+        except AlignmentError:  # some moves depend on the product: it stays
+            site = {**site, "aligned": False}
+        except SupportError:
             site = {**site, "product": None, "path": None}
         except OverlapError:
             site = {**site, "overlap": "last"}
