@@ -44,9 +44,15 @@ def copied(really):
         ),
         (
             asc.Nd2NzParams,
-            {**ND2NZ, "srcDValue": 93},
+            {**ND2NZ, "srcDValue": 85},
             {"srcDValue": 45},
-            "src_d_value were 45 (claimed 93), as a stride, from start to start",
+            "src_d_value were 45 (claimed 85), as a stride, from start to start",
+        ),
+        (  # rows whose last block is partly padding
+            asc.Nd2NzParams,
+            {**ND2NZ, "dValue": 35, "srcDValue": 43},
+            {"srcDValue": 78},
+            "src_d_value were 78 (claimed 43), as a gap, from end to start",
         ),
         (
             asc.Nd2NzParams,
@@ -92,7 +98,7 @@ def test_a_changed_call_that_writes_without_end_is_left_out(
     monkeypatch.setattr(_diagnose, "_AGAIN", again)
     params = asc.NdDmaParams(info)
     found = asc.diagnose(SRC, before, after, "nddma", params, "half", overlap="last")
-    assert "loop_size[0] were 63" in found.best.said
+    assert found.best is not None and "loop_size[0] were 63" in found.best.said
     most = max(nest.volume for move in ran for nest in move.nests)
     assert (most <= 8 * 64 * 64) is left_out
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .._call import Call
 from .._dtypes import TYPES, AscendType
 from .._errors import AscendError
-from .._nest import LoopNest
+from .._nest import Coord, LoopNest
 from ..instr import REGISTRY, Site
 
 _FEW = 9  # all values of a field from 0 on are tried up to here
@@ -197,25 +197,42 @@ def _passed(claim: Claim, place: _Place) -> set[int]:
     if extents != [loop.extent for loop in theirs.loops]:
         return set()
     found = set()
-    for here, there in zip(_steps(mine), _steps(theirs), strict=True):
+    for coords, others in zip(_sides(mine), _sides(theirs), strict=True):
+        here, there = _steps(coords, extents), _steps(others, extents)
         for k, (step, moved) in enumerate(zip(here, there, strict=True)):
             if unit := abs(moved - step):
-                for loops in (
-                    [j for j, other in enumerate(here) if abs(other) < abs(step)],
-                    range(k + 1, len(here)),
-                ):
-                    span = sum((extents[j] - 1) * abs(here[j]) for j in loops)
-                    found.add(-(-(span + 1) // unit))
+                smaller = {j for j, other in enumerate(here) if abs(other) < abs(step)}
+                for loops in (smaller, set(range(k + 1, len(here)))):
+                    found.add(-(-_length(coords, extents, loops) // unit))
     return found
 
 
-def _steps(nest: LoopNest) -> tuple[list[int], list[int]]:
-    """Each loop's step in the source and in the destination."""
-    src = [
-        sum(coord.stride * coord.terms[k] for coord in nest.coords)
-        for k in range(len(nest.loops))
+def _sides(nest: LoopNest) -> tuple[tuple[Coord, ...], tuple[Coord, ...]]:
+    """The coordinates of the source, and those of the destination: its loops."""
+    n = len(nest.loops)
+    return nest.coords, tuple(
+        Coord((*(0,) * k, 1, *(0,) * (n - 1 - k)), loop.dst_stride)
+        for k, loop in enumerate(nest.loops)
+    )
+
+
+def _steps(coords: tuple[Coord, ...], extents: list[int]) -> list[int]:
+    """Each loop's step, in elements."""
+    return [
+        sum(coord.stride * coord.terms[k] for coord in coords)
+        for k in range(len(extents))
     ]
-    return src, [loop.dst_stride for loop in nest.loops]
+
+
+def _length(coords: tuple[Coord, ...], extents: list[int], loops: set[int]) -> int:
+    """The elements that some loops span, no padding among them."""
+    length = 1
+    for coord in coords:
+        last = sum(abs(coord.terms[k]) * (extents[k] - 1) for k in loops)
+        if coord.extent is not None:
+            last = min(last, coord.extent - 1)
+        length += last * abs(coord.stride)
+    return length
 
 
 def _offset(claim: Claim) -> Iterator[Candidate]:
