@@ -128,8 +128,8 @@ def get(fields: dict, way: tuple) -> Any:
 
 def put(call: Call, *changes: tuple[tuple, Any]) -> Call:
     fields = copy.deepcopy(call.fields)
-    for (*way, last), value in changes:
-        get(fields, way)[last] = value
+    for way, value in changes:
+        get(fields, way[:-1])[way[-1]] = value
     return call._replace(fields=fields)
 
 
@@ -291,7 +291,8 @@ CALLS = {
 
 def stopped(dump: Dump, rng: np.random.Generator) -> None:
     """Before the end: what is written last, in the oracle's order, is not."""
-    where = {"product": dump.site.product.key, "path": dump.site.path}
+    product = dump.site.product and dump.site.product.key
+    where = {"product": product, "path": dump.site.path}
     call = dump.claim
     batches = oracle.writes(call.instruction, call.fields, bits_of(call), **where)
     order = call.dst_offset + np.concatenate([to for to, _ in batches])
@@ -460,7 +461,11 @@ def _case(folder: Path, k: int, dump: Dump) -> dict[str, Any]:
         "src_offset": call.src_offset,
         "dst_offset": call.dst_offset,
     }
-    arrays = {"src": dump.src, "dst_before": dump.before, "dst_after": dump.after}
+    arrays: dict[str, Any] = {
+        "src": dump.src,
+        "dst_before": dump.before,
+        "dst_after": dump.after,
+    }
     if bits_of(call) == 4:
         arrays = {name: x[0::2] | x[1::2] << 4 for name, x in arrays.items()}
     form = k % 4
@@ -517,5 +522,6 @@ def says(dump: Dump, told: Any) -> bool:
 
 def _pads(dump: Dump, first: Any) -> bool:
     """Whether it says the padding value that was written."""
+    assert isinstance(dump.cause, Call)
     value = padding(dump.cause, dump.before.dtype.name)
     return first.said == f"the padding value had the bits {int(value):#x}"
