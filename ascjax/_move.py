@@ -112,10 +112,12 @@ class Move:
         dtype: Any,
         overlap: Overlap = "error",
         behaviour: str = "documented",
+        aligned: bool = True,
     ) -> Move:
         """Several calls in order on one destination, each checked; the later call wins.
 
-        Arguments and errors as for `Move.of`.
+        Arguments and errors as for `Move.of`; without `aligned` operands may start
+        anywhere, as those of a call that went wrong.
         """
         if not calls:
             fix = "Pass (params, src_offset, dst_offset) tuples."
@@ -147,7 +149,7 @@ class Move:
         _check_units(sites, first.type)
         for call in calls:
             _check_conversion(call.params, calls[0].params, first.type)
-        nests = _nests(calls, sites)
+        nests = _nests(calls, sites, aligned)
         if dst_size is None:
             ends = [nest.dst_range()[1] + 1 for nest in nests if nest.volume]
             dst_size = max(ends, default=0)
@@ -248,7 +250,7 @@ _product = product
 
 
 def _nests(
-    calls: tuple[Call, ...], sites: dict[type[Params], Site]
+    calls: tuple[Call, ...], sites: dict[type[Params], Site], aligned: bool = True
 ) -> tuple[Stated, ...]:
     """The nest or runs of each call, after every check but bounds and overlap.
 
@@ -262,6 +264,7 @@ def _nests(
             params.check_support(site)
             params.rules(site)
             stated[id(params)] = params.nest(site)
-        check_starts(call, site)
+        # alignment is a matter of the path
+        check_starts(call, site if aligned else Site(site.product, None, site.type))
         found.append(stated[id(params)].shift(call.src_offset, call.dst_offset))
     return tuple(found)

@@ -128,8 +128,8 @@ def get(fields: dict, way: tuple) -> Any:
 
 def put(call: Call, *changes: tuple[tuple, Any]) -> Call:
     fields = copy.deepcopy(call.fields)
-    for (*way, last), value in changes:
-        get(fields, way)[last] = value
+    for way, value in changes:
+        get(fields, way[:-1])[way[-1]] = value
     return call._replace(fields=fields)
 
 
@@ -178,6 +178,22 @@ def gap_as_stride(call: Call, site: Site, draw: Draw) -> Call | None:
     return put(call, (way, get(call.fields, way) + size))
 
 
+ROWS = {
+    "nd2nz": ("srcDValue", "dValue"),
+    "nz2nd": ("dstDStride", "dValue"),
+    "fixpipe": ("dstStride", "nSize"),
+}
+"""A row's stride, and how long a row is, in elements both."""
+
+
+def stride_as_gap(call: Call, site: Site, draw: Draw) -> Call | None:
+    """A row's stride was read as the gap behind the row."""
+    if call.instruction not in ROWS:
+        return None
+    stride, length = ROWS[call.instruction]
+    return put(call, ((stride,), call.fields[stride] + call.fields[length]))
+
+
 def exchanged(call: Call, site: Site, draw: Draw) -> Call | None:
     """Two fields in each other's place."""
     ways = numbers(call.fields)
@@ -198,11 +214,10 @@ def two_off(call: Call, site: Site, draw: Draw) -> Call | None:
 
 def flag(call: Call, site: Site, draw: Draw) -> Call | None:
     """A flag set, or left out."""
-    names = [f.name for f in dataclasses.fields(REGISTRY[call.instruction])]
     held = [
         (name,)
         for name, field in REGISTRY[call.instruction].c_fields().items()
-        if field.kind == "flag" and "." not in name and names
+        if field.kind == "flag" and "." not in name
     ]
     way = some(draw, held)
     return way and put(call, (way, not call.fields.get(way[0], False)))
@@ -261,6 +276,7 @@ CALLS = {
     "start one more": step(("start", "index", "position"), 1),
     "another unit": other_unit,
     "gap given as stride": gap_as_stride,
+    "stride read as gap": stride_as_gap,
     "two fields exchanged": exchanged,
     "two fields one off": two_off,
     "flag": flag,
@@ -275,7 +291,8 @@ CALLS = {
 
 def stopped(dump: Dump, rng: np.random.Generator) -> None:
     """Before the end: what is written last, in the oracle's order, is not."""
-    where = {"product": dump.site.product.key, "path": dump.site.path}
+    product = dump.site.product and dump.site.product.key
+    where = {"product": product, "path": dump.site.path}
     call = dump.claim
     batches = oracle.writes(call.instruction, call.fields, bits_of(call), **where)
     order = call.dst_offset + np.concatenate([to for to, _ in batches])
@@ -376,9 +393,7 @@ def faulty(rng: np.random.Generator, sites: list, kind: str) -> Dump:
         dump.kind = kind
         if kind in WORDS:
             do, dump.cause = WORDS[kind]
-            if (kind == "nibbles swapped") != (
-                bits == 4 and kind in ("nibbles swapped",)
-            ):
+            if kind == "nibbles swapped" and bits != 4:
                 continue
             if kind == "bytes reversed" and bits < 16:
                 continue
@@ -446,7 +461,11 @@ def _case(folder: Path, k: int, dump: Dump) -> dict[str, Any]:
         "src_offset": call.src_offset,
         "dst_offset": call.dst_offset,
     }
-    arrays = {"src": dump.src, "dst_before": dump.before, "dst_after": dump.after}
+    arrays: dict[str, Any] = {
+        "src": dump.src,
+        "dst_before": dump.before,
+        "dst_after": dump.after,
+    }
     if bits_of(call) == 4:
         arrays = {name: x[0::2] | x[1::2] << 4 for name, x in arrays.items()}
     form = k % 4
@@ -503,5 +522,6 @@ def says(dump: Dump, told: Any) -> bool:
 
 def _pads(dump: Dump, first: Any) -> bool:
     """Whether it says the padding value that was written."""
+    assert isinstance(dump.cause, Call)
     value = padding(dump.cause, dump.before.dtype.name)
     return first.said == f"the padding value had the bits {int(value):#x}"

@@ -33,6 +33,10 @@ WHO = "diagnose"
 MOST = 4096
 """Candidates that are tried, those of least cost first."""
 
+_AGAIN = 8
+"""How often a changed call may write each element, on average: a loop in a wrong unit
+that stays where it is may be one of 10^9 writes, for which no memory is enough."""
+
 _KEPT = 10
 
 
@@ -112,10 +116,11 @@ def of_calls(
     before = after if dump.dst_before is None else dump.dst_before
     claimed = _move(claims, dump.src.size, size, site)
     least = _volume(claimed) if unknown else 0
+    most = _AGAIN * max(size, _volume(claimed))
     tried: list[tuple[str, Said, Move]] = []
     for name, one in _candidates(claims):
         move = _try(one.claims, claims[0].type, dump.src.size, size, site)
-        if move is not None and _volume(move) >= least:
+        if move is not None and least <= _volume(move) <= most:
             tried.append((name, one, move))
     moves = [claimed, *(move for *_, move in tried)]
     ran = run_jobs(_jobs(moves, dump.src, before))
@@ -223,10 +228,12 @@ def _try(
     if any(size % bits for size in sizes):
         return None
     src, dst = (size // bits for size in sizes)
-    for _ in range(3):
+    for _ in range(4):
         try:
             return _move(claims, src, dst, site)
-        except (AlignmentError, SupportError):
+        except AlignmentError:  # some moves depend on the product: it stays
+            site = {**site, "aligned": False}
+        except SupportError:
             site = {**site, "product": None, "path": None}
         except OverlapError:
             site = {**site, "overlap": "last"}

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from .._call import Call
 from .._dtypes import TYPES, AscendType
 from .._errors import AscendError
-from ..instr import REGISTRY
+from .._nest import Coord, LoopNest
+from ..instr import REGISTRY, Site
 
 _FEW = 9  # all values of a field from 0 on are tried up to here
 
@@ -166,6 +167,74 @@ def _pair(claim: Claim) -> Iterator[Candidate]:
             yield from _changed(claim, changes, 4.0)
 
 
+def _span(claim: Claim) -> Iterator[Candidate]:
+    """A gap read as a stride, or a stride as a gap: the field is off by all that its
+    step passes over."""
+    for place in _numbers(claim):
+        for length in _passed(claim, place):
+            for value, what in (
+                (place.value - length, "a stride, from start to start"),
+                (place.value + length, "a gap, from end to start"),
+            ):
+                for one in _changed(claim, [(place, value)], 1.4):
+                    yield one._replace(said=f"{one.said}, as {what}")
+
+
+def _passed(claim: Claim, place: _Place) -> set[int]:
+    """What the step of a field passes over, in the field's unit: all that the loops of
+    smaller steps, or those inside, span. A field is a step where one more moves the
+    step of a loop, and no loop's extent."""
+    site, params = Site(None, None, claim.type), claim.call.params
+    more = 1 if place.value < place.meta["range"][1] else -1
+    try:
+        other = _with(params, place.keys, place.value + more)
+        mine, theirs = params.nest(site), other.nest(site)
+    except (AscendError, ArithmeticError):
+        return set()
+    if not isinstance(mine, LoopNest) or not isinstance(theirs, LoopNest):
+        return set()
+    extents = [loop.extent for loop in mine.loops]
+    if extents != [loop.extent for loop in theirs.loops]:
+        return set()
+    found = set()
+    for coords, others in zip(_sides(mine), _sides(theirs), strict=True):
+        here, there = _steps(coords, extents), _steps(others, extents)
+        for k, (step, moved) in enumerate(zip(here, there, strict=True)):
+            if unit := abs(moved - step):
+                smaller = {j for j, other in enumerate(here) if abs(other) < abs(step)}
+                for loops in (smaller, set(range(k + 1, len(here)))):
+                    found.add(-(-_length(coords, extents, loops) // unit))
+    return found
+
+
+def _sides(nest: LoopNest) -> tuple[tuple[Coord, ...], tuple[Coord, ...]]:
+    """The coordinates of the source, and those of the destination: its loops."""
+    n = len(nest.loops)
+    return nest.coords, tuple(
+        Coord((*(0,) * k, 1, *(0,) * (n - 1 - k)), loop.dst_stride)
+        for k, loop in enumerate(nest.loops)
+    )
+
+
+def _steps(coords: tuple[Coord, ...], extents: list[int]) -> list[int]:
+    """Each loop's step, in elements."""
+    return [
+        sum(coord.stride * coord.terms[k] for coord in coords)
+        for k in range(len(extents))
+    ]
+
+
+def _length(coords: tuple[Coord, ...], extents: list[int], loops: set[int]) -> int:
+    """The elements that some loops span, no padding among them."""
+    length = 1
+    for coord in coords:
+        last = sum(abs(coord.terms[k]) * (extents[k] - 1) for k in loops)
+        if coord.extent is not None:
+            last = min(last, coord.extent - 1)
+        length += last * abs(coord.stride)
+    return length
+
+
 def _offset(claim: Claim) -> Iterator[Candidate]:
     """Starts in another unit, left out, or a block or fractal off."""
     c0, fractal = claim.type.c0, claim.type.fractal
@@ -220,6 +289,7 @@ for _rule in (
     Rule("field", "one field had another value", _field),
     Rule("flag", "one flag was set or left out", _flag),
     Rule("swap", "two fields were exchanged", _swap),
+    Rule("span", "a gap was read as a stride, or a stride as a gap", _span),
     Rule("offset", "an operand started elsewhere", _offset),
     Rule("width", "elements had another width", _width),
     Rule("version", "the fields were read as another instruction's", _version),
