@@ -124,6 +124,23 @@ def test_an_interrupted_run_goes_on_and_counts_nothing_twice(
     assert len(kept(state)) == 900
 
 
+def test_a_state_beside_the_cases_is_no_case_file(tmp_path):
+    file = dumps(tmp_path, 30)
+    assert run(file, "--state", tmp_path) == 0
+    assert run(tmp_path, "--state", tmp_path, "--resume") == 0
+    assert len(kept(tmp_path)) == 30
+
+
+def test_the_folder_that_a_run_is_called_from_makes_no_difference(
+    tmp_path, monkeypatch, capsys, cache, interrupted
+):
+    file = dumps(tmp_path, 30)
+    interrupted(8, file)
+    monkeypatch.chdir(tmp_path)
+    assert run(file.name, "--resume") == 0
+    assert "30 of 30 cases passed" in capsys.readouterr().out
+
+
 def test_a_torn_line_is_checked_again(tmp_path, capsys):
     file, state = dumps(tmp_path, 30), tmp_path / "state"
     assert run(file, "--state", state) == 0
@@ -275,9 +292,12 @@ def test_an_interrupted_run_is_found_again_without_a_name(
 def test_without_resume_a_run_begins_anew(tmp_path, cache, capsys, interrupted):
     file = dumps(tmp_path, 20)
     interrupted(8, file)
+    capsys.readouterr()
     file.write_text(file.read_text().replace("row 3", "row three"))
     assert run(file) == 0
-    assert "20 of 20" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "20 of 20" in told.out
+    assert "an earlier run, 8 of 20 cases done, is not gone on with" in told.err
 
 
 def test_two_runs_of_the_same_files_do_not_meet(tmp_path, cache):

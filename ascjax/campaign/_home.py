@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -57,7 +58,7 @@ def home(named: Path | None, files: Sequence[Path], *, resume: bool) -> Iterator
             yield Home(Path(stack.enter_context(made)), False, False)
             return
         if not resume:
-            clear(folder)
+            _begin_anew(folder)
         where = Home(folder, True, True)
         try:
             yield where
@@ -68,6 +69,15 @@ def home(named: Path | None, files: Sequence[Path], *, resume: bool) -> Iterator
                 with contextlib.suppress(OSError):
                     (folder / "lock").unlink()
                     folder.rmdir()
+
+
+def _begin_anew(folder: Path) -> None:
+    """Let go of a run that was ended before, and say so."""
+    held = begun(folder)
+    if held is not None:
+        said = f"an earlier run, {held[0]} of {held[1]} cases done, is not gone on with"
+        print(f"ascjax: verify: {said}: --resume does that.", file=sys.stderr)
+    clear(folder)
 
 
 def _cached(files: Sequence[Path]) -> Path | None:

@@ -23,6 +23,8 @@ import numpy as np
 from ._stream import Share
 
 _LOOK = 0.05  # seconds between two looks at the processes
+_PARTING = 30  # seconds that processes have to end in, once one is refused
+_REFUSED = 2
 AUTO = "auto"
 
 
@@ -116,22 +118,27 @@ def supervise(command: Sequence[str], processes: int) -> Ended:
     try:
         while True:
             codes = [one.poll() for one in running]
-            lost = [k for k, code in enumerate(codes) if code not in (None, 0, 1, 2)]
+            if _REFUSED in codes:  # all are, each for itself
+                for one in running:
+                    one.wait(timeout=_PARTING)
+                return Ended(_REFUSED)
+            lost = [k for k, code in enumerate(codes) if code not in _right(k)]
             if lost:
                 return Ended(None, _how(lost[0], running[lost[0]]))
             if all(code is not None for code in codes):
                 return Ended(codes[0])
-            if 2 in codes:  # refused: all are, each for itself
-                for one in running:
-                    one.wait(timeout=30)
-                return Ended(2)
             time.sleep(_LOOK)
     except subprocess.TimeoutExpired:
-        return Ended(2)
+        return Ended(_REFUSED)
     finally:
         for one in running:
             one.kill()
             one.communicate()
+
+
+def _right(process: int) -> tuple[int | None, ...]:
+    """Statuses of a process that all is well with; the first tells what was found."""
+    return (None, 0) if process else (None, 0, 1)
 
 
 def _how(process: int, one: subprocess.Popen) -> str:

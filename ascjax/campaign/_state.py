@@ -19,6 +19,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .._errors import AscendError
+from ..verify._files import STATE
 from ..verify._result import Result
 
 _RUN = "run.json"
@@ -36,9 +37,9 @@ class StateError(AscendError):
 def run_of(files: Sequence[Path], total: int, jit_every: int) -> dict[str, Any]:
     """What makes two runs the same: the cases, and what checks them."""
     return {
-        "format": "ascjax-state 1",
+        "format": STATE,
         "ascjax": importlib.metadata.version("ascjax"),
-        "files": [[str(file), _digest(file)] for file in files],
+        "files": [[file.name, _digest(file)] for file in files],
         "cases": total,
         "jit_every": jit_every,
     }
@@ -177,7 +178,7 @@ def _held(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         held = json.loads(text)
-        if held["format"] == "ascjax-state 1" and isinstance(held["cases"], int):
+        if held["format"] == STATE and isinstance(held["cases"], int):
             return held
     except (ValueError, KeyError, TypeError):
         pass

@@ -9,12 +9,13 @@ from pathlib import Path
 from ._entry import CaseFileError
 
 FORMAT = "ascjax-verify 1"
-"""What a report calls itself, in its `format`."""
+STATE = "ascjax-state 1"
+"""What a report calls itself, in its `format`, and what the state of a run does."""
 
 
 def case_files(paths: Iterable[Path]) -> list[Path]:
     """The case files that paths stand for: a directory is its own *.json and *.jsonl,
-    sorted, the reports of `ascjax verify` left out.
+    sorted, what `ascjax verify` has written left out.
 
     Raises:
       CaseFileError: for a directory without any.
@@ -36,12 +37,14 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def _report(path: Path) -> bool:
-    """Whether a file is a report; one that cannot be read is none, but a fault."""
-    if path.suffix != ".json":
-        return False
+    """Whether a file is a report or part of a state; one that cannot be read is none,
+    but a fault."""
     try:
+        if path.suffix == ".jsonl":  # of cases each line is an object
+            with path.open(encoding="utf-8-sig") as lines:
+                return lines.read(1) == "["
         text = path.read_text(encoding="utf-8-sig")
         data = json.loads(text) if text.lstrip().startswith("{") else None
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(data, dict) and data.get("format") == FORMAT
+    return isinstance(data, dict) and data.get("format") in (FORMAT, STATE)
