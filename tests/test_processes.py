@@ -16,7 +16,6 @@ from campaign_helpers import dumps
 from ascjax import cli
 from ascjax.campaign._state import begun
 
-ENV = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "error"}
 pytestmark = [pytest.mark.quick, pytest.mark.long]
 
 
@@ -27,7 +26,7 @@ def command(*words):
 def started(*words):
     return subprocess.Popen(
         command(*words),
-        env=ENV,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "error"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -141,10 +140,12 @@ def test_members_with_other_cases_are_refused_before_any_work(tmp_path):
     assert (first[0], second[0]) == (2, 2)
     assert "must be of one run, got another in process 1" in first[2]
     assert "must be of one run, got another in process 0" in second[2]
-    assert kept(state) == {}
+    assert list(state.iterdir()) == []
 
 
-def test_a_file_at_fault_in_one_share_refuses_all(tmp_path):
+def test_a_file_at_fault_in_one_share_refuses_all(tmp_path, monkeypatch):
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     file = dumps(tmp_path, 600)
     lines = file.read_text().splitlines()
     lines[300] = "{"
@@ -153,6 +154,7 @@ def test_a_file_at_fault_in_one_share_refuses_all(tmp_path):
     assert (status, out) == (2, "")
     assert "line 301 must be JSON text" in err
     assert "must be agreed on, got a refusal by process 1" in err
+    assert not [path for path in cache.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(

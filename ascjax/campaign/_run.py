@@ -7,10 +7,12 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from .._errors import AscendError
 from ._home import Home
 from ._processes import gathered
-from ._state import State, StateError, run_of
+from ._state import State, StateError, clear, run_of
 from ._stream import ALONE, Share, cases_of, count, results
 
 
@@ -39,17 +41,26 @@ def begin(
     except AscendError as error:
         refused = error
     minds = gathered(share, mind, refused is not None)
-    if refused is not None:
-        raise refused
-    if minds[:, 1].any():
-        k = int(minds[:, 1].argmax())
-        fix = "Its own message says why."
-        raise StateError(home.folder, "be agreed on", f"a refusal by process {k}", fix)
-    if (minds[:, 0] != mind).any():
-        k = int((minds[:, 0] != mind).argmax())
+    if refused is None:
+        refused = _disagreed(minds, mind, home.folder)
+    if refused is None:
+        return state or State.open(home.folder, run, resume=True)
+    if state is not None and not state.done.any():
+        clear(home.folder)
+    raise refused
+
+
+def _disagreed(minds: np.ndarray, mind: int, folder: Path) -> StateError | None:
+    """What is wrong where another process refuses, or has another run in mind."""
+    refused, other = minds[:, 1] != 0, minds[:, 0] != mind
+    if refused.any():
+        got = f"a refusal by process {int(refused.argmax())}"
+        return StateError(folder, "be agreed on", got, "Its own message says why.")
+    if other.any():
+        got = f"another in process {int(other.argmax())}"
         fix = "Give all the same files, by the same names, and one version of ascjax."
-        raise StateError(home.folder, "be of one run", f"another in process {k}", fix)
-    return state or State.open(home.folder, run, resume=True)
+        return StateError(folder, "be of one run", got, fix)
+    return None
 
 
 def go_on(

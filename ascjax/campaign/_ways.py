@@ -15,7 +15,8 @@ from ..verify import _report as report
 from . import _processes
 from ._home import Home, home
 from ._run import begin, go_on
-from ._state import begun
+from ._state import State, begun
+from ._stream import Share
 from ._told import Told
 
 LOST, CRASHED, INTERRUPTED = 3, 4, 130
@@ -92,20 +93,30 @@ def as_member(
     """
     if supervised:
         _processes.watch_parent()
-    with _ends_the_process():
-        share = _processes.join(*place)
-    first = share.process == 0
     with home(work.state, work.files, resume=work.resume) as where:
-        try:
-            state = begin(work.files, where, jit_every=work.jit_every, share=share)
-        except AscendError:  # raised in all of them
-            _processes.leave()
-            raise
+        share, state = _begun(work, where, place)
+        if isinstance(state, AscendError):
+            raise state
+        first = share.process == 0
         show = first and not told.quiet
         with _ends_the_process(), report.progress("cases", show=show) as advance:
             go_on(work.files, state, share=share, advance=advance)
             _processes.leave()
     return told.tell_of(work.paths, work.files, state) if first else 0
+
+
+def _begun(
+    work: Work, where: Home, place: tuple[str, int | None, int | None]
+) -> tuple[Share, State | AscendError]:
+    """A share, and the state; or the error of this process, where all have one."""
+    with _ends_the_process():
+        share = _processes.join(*place)
+        try:
+            state = begin(work.files, where, jit_every=work.jit_every, share=share)
+        except AscendError as error:
+            _processes.leave()
+            return share, error
+    return share, state
 
 
 @contextlib.contextmanager
