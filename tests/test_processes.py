@@ -134,6 +134,25 @@ def test_a_launcher_starts_the_members(tmp_path):
     assert len(kept(state)) == 600
 
 
+def test_without_anybody_watching_a_lost_process_is_an_error_of_the_others(tmp_path):
+    """The other one ends, by itself, and what it has checked is kept."""
+    file, state = dumps(tmp_path, 3_000), tmp_path / "state"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{free.getsockname()[1]}"
+    common = ("--coordinator", where, "--processes", 2, "--state", state)
+    first, second = (started(file, *common, "--process-id", k) for k in range(2))
+    wait_for(lambda: sum(kept(state).values()) > 20)
+    second.kill()
+    ended(second)
+    status, out, err = ended(first)
+    assert (status, out) == (4, "")
+    assert "verify: the other processes must be there to the end, got" in err
+    assert "Start all again with --resume" in err and "Traceback" not in err
+    done, total = begun(state)
+    assert 1_500 <= done < total == 3_000
+
+
 def test_members_with_other_cases_are_refused_before_any_work(tmp_path):
     file, state = dumps(tmp_path, 600), tmp_path / "state"
     first, second = as_a_launcher(state, (file,), (file, "--jit-every", 3))

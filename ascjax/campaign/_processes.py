@@ -20,12 +20,17 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from .._errors import AscendError
 from ._stream import Share
 
 _LOOK = 0.05  # seconds between two looks at the processes
 _PARTING = 30  # seconds that processes have to end in, once one is refused
 _REFUSED = 2
 AUTO = "auto"
+
+
+class LostError(AscendError):
+    """Another process of the run has gone."""
 
 
 class Ended(NamedTuple):
@@ -55,15 +60,24 @@ def join(coordinator: str, processes: int | None, process: int | None) -> Share:
 
 
 def gathered(share: Share, *counts: int) -> np.ndarray:
-    """What each process has to say, (processes, counts); all wait for all."""
+    """What each process has to say, (processes, counts); all wait for all.
+
+    Raises:
+      LostError: where a process has gone.
+    """
     if share.processes == 1:
         return np.array([counts], np.int64)
     from jax.experimental import multihost_utils
 
     # Two words each: 64-bit types may be off.
     words = np.array(counts, np.int64).view(np.int32)
-    with _quiet():
-        found = np.asarray(multihost_utils.process_allgather(words))
+    try:
+        with _quiet():
+            found = np.asarray(multihost_utils.process_allgather(words))
+    except jax.errors.JaxRuntimeError as error:
+        got, fix = str(error).partition("\n")[0], "Start all again with --resume."
+        field, rule = "the other processes", "be there to the end"
+        raise LostError("verify", field, rule, got, fix, "docs/scale.md") from None
     return np.ascontiguousarray(found.reshape(-1, words.size)).view(np.int64)
 
 

@@ -113,6 +113,8 @@ def _begun(
         share = _processes.join(*place)
         try:
             state = begin(work.files, where, jit_every=work.jit_every, share=share)
+        except _processes.LostError:
+            raise
         except AscendError as error:
             _processes.leave()
             return share, error
