@@ -6,7 +6,7 @@ from .._dtypes import TYPES
 from .._errors import AscendError
 from ..instr import REGISTRY
 from ._cases import Case, DumpFiles, Operand, Scenario, unit_bits
-from ._entry import CaseFileError, Entry, json_name
+from ._entry import Entry, json_name
 from ._members import OPERAND, SCENARIO, of_case
 
 
@@ -83,8 +83,10 @@ def _dump(entry: Entry) -> DumpFiles | None:
 def _error(entry: Entry) -> str | None:
     """The class of error that a case must be refused with, or None."""
     name = entry.take("error", "text", None)
-    classes = [AscendError, *AscendError.__subclasses__()]
-    known = [cls.__name__ for cls in classes if cls is not CaseFileError]
+    classes = (AscendError, *AscendError.__subclasses__())
+    known = [
+        cls.__name__ for cls in classes if cls.__module__ == AscendError.__module__
+    ]
     if name is not None and name not in known:
         raise entry.error("error", f"be one of {', '.join(known)}", name)
     return name
