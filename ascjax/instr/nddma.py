@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._dtypes import AscendType
@@ -13,6 +13,7 @@ from .._nest import Loop, LoopNest
 from .._runs import Stated
 from ._c_struct import CField
 from ._fields import c_name, constant, part
+from ._figure import Dimension, Figure, Tiles
 from ._nddma_structs import UNSET_PAD as UNSET_PAD
 from ._nddma_structs import NdDmaConfig as NdDmaConfig
 from ._nddma_structs import NdDmaLoopInfo as NdDmaLoopInfo
@@ -116,6 +117,52 @@ class NdDmaParams(Params):
             coords.append(({f"x{a}": 1}, info.loop_src_stride[a], *bound))
         return LoopNest.build(0, 0, loops, coords)
 
+    def figure(self, site: Site) -> Figure:
+        info, pads = self.loop_info, self.padding()
+        (left, right), size = pads[0], info.loop_size[0]
+        step, at = info.loop_src_stride, info.loop_dst_stride
+        inside = sum(lp * by for (lp, _), by in zip(pads, at, strict=True))
+        lines = [
+            Dimension.count("src", "loopSize[0]", size, 0, (size - 1) * step[0]),
+            Dimension.count(
+                "dst", "loopLpSize[0]", left, inside - left * at[0], inside - at[0]
+            ),
+            Dimension.count(
+                "dst",
+                "loopRpSize[0]",
+                right,
+                inside + size * at[0],
+                inside + (size + right - 1) * at[0],
+            ),
+        ]
+        for a, (lp, _) in enumerate(pads[1:], 1):
+            name, n = f"[{a}]", info.loop_size[a]
+            lines.append(
+                Dimension.count("src", f"loopSize{name}", n, 0, (n - 1) * step[a])
+            )
+            lines.append(
+                Dimension.stride("src", f"loopSrcStride{name}", step[a], 0, step[a])
+            )
+            lines.append(
+                Dimension.stride("dst", f"loopDstStride{name}", at[a], 0, at[a])
+            )
+            lines.append(
+                Dimension.count("dst", f"loopLpSize{name}", lp, 0, (lp - 1) * at[a])
+            )
+        return Figure.of(
+            Tiles.lines(_row_of(step, info.loop_size)),
+            Tiles.lines(
+                _row_of(
+                    at,
+                    [
+                        lp + n + rp
+                        for n, (lp, rp) in zip(info.loop_size, pads, strict=True)
+                    ],
+                )
+            ),
+            *lines,
+        )
+
     def fill_bits(self, type: AscendType) -> int:
         return fill_bits(self.constant_value, type, _WHO, self.source)
 
@@ -197,6 +244,12 @@ class NdDmaParams(Params):
             "constantValue": self.constant_value.to_json(),
             "config": {c_name(k): v for k, v in dataclasses.asdict(config).items()},
         }
+
+
+def _row_of(strides: Iterable[int], counts: Iterable[int]) -> int:
+    """Elements from row to row in a picture: the second of the steps that are there."""
+    steps = sorted((s, n) for s, n in zip(strides, counts, strict=True) if s and n > 1)
+    return steps[1][0] if len(steps) > 1 else (steps or [(1, 1)])[0][1]
 
 
 _LISTS = dataclasses.fields(NdDmaLoopInfo)
