@@ -79,10 +79,17 @@ from .sweeps import sweep as sweep
 
 if TYPE_CHECKING:
     from . import testing as testing
+    from .pictures import Picture as Picture
+    from .pictures import draw as draw
+    from .pictures import draw_difference as draw_difference
+
+_PICTURES = ("draw", "draw_difference", "Picture")
 
 
 def __getattr__(name: str):
-    """`asc.testing`, which needs more of the package than models do."""
+    """What needs more of the package than models do: `asc.testing`, pictures."""
     if name == "testing":
         return _importlib.import_module(f"{__name__}.testing")
+    if name in _PICTURES:
+        return getattr(_importlib.import_module(f"{__name__}.pictures"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ from ._call import how
 from ._compose import compose, plain
 from ._dtypes import AscendType
 from ._errors import BoundsError, ParamError
+from ._html import repr_html
 from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest
 from ._move import Move
@@ -44,6 +45,8 @@ class Chain:
     read      512 every 1 from 0 of src
     write     512 every 1 from 0 of dst
     """
+
+    _repr_html_ = repr_html
 
     moves: tuple[Move, ...]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import BoundsError, OverlapError, ParamError
+from ._html import repr_html
 from ._nest import FILL, KEEP
 from ._runs import Stated
 
@@ -36,6 +37,8 @@ class IndexMap:
     >>> move.index_map.index[:3], move.index_map
     (array([0, 1, 2], dtype=int32), IndexMap(256 <- 512: 256 copied, 0 filled, 0 kept))
     """
+
+    _repr_html_ = repr_html
 
     index: np.ndarray
     src_size: int

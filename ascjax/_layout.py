@@ -23,6 +23,7 @@ from ._formats import (
     shape_of,
     strides,
 )
+from ._html import repr_html
 from ._nest import LoopNest
 from ._operands import as_array, check_length
 from ._plan import Plan
@@ -61,6 +62,8 @@ class Layout:
     >>> bool((nz.unpack(nz.pack(x)) == x).all())
     True
     """
+
+    _repr_html_ = repr_html
 
     format: str
     shape: tuple[int, ...]

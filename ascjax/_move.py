@@ -15,6 +15,7 @@ import numpy as np
 from ._call import Call, check_ends, check_starts, static
 from ._dtypes import AscendType
 from ._errors import ParamError, SupportError
+from ._html import repr_html
 from ._index_map import IndexMap, check_indexable
 from ._lowering import lower_map, lower_nest
 from ._nest import FILL, KEEP, LoopNest
@@ -50,6 +51,8 @@ class Move:
     >>> move.dst_size, move.path, len(move.index_map.index)
     (1280, 'A1->A2', 1280)
     """
+
+    _repr_html_ = repr_html
 
     calls: tuple[Call, ...]
     product: Product | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from ._html import repr_html
 from ._steps import Last, Step
 
 
@@ -27,6 +28,8 @@ class Plan:
     transpose (0, 2, 1)
     write     2 every 256 x 16 every 16 x 16 every 1 from 0 of dst
     """
+
+    _repr_html_ = repr_html
 
     steps: tuple[Step, ...]
     src_size: int

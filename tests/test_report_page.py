@@ -21,8 +21,9 @@ from ascjax.page._extra import check_report
 from ascjax.page._failure import Failure, excerpt, failure_of
 from ascjax.page._page import _data_uri, write_page
 from ascjax.page._pictures import COLOURS, legend_of, pictures_of
-from ascjax.page._view import OTHER, View, dump_of, view_of_dump, view_of_map
+from ascjax.page._view import View, dump_of, view_of_dump, view_of_map
 from ascjax.patterns._patterns import Pattern
+from ascjax.pictures._sheet import OTHER
 from ascjax.sweeps._bits import word
 from ascjax.sweeps._dump import Dump
 from ascjax.sweeps._jobs import run_jobs

@@ -13,6 +13,7 @@ from .._products import product as _product
 from .._runs import Stated
 from ._c_struct import CField as CField
 from ._convert import Conversion
+from ._figure import Figure, figure_of_loops
 from ._leads import overlapping
 from ._struct import Site as Site
 from ._struct import Struct
@@ -80,6 +81,12 @@ class Params(Struct):
     def note(self) -> str:
         """What the fields mean together, for errors; "" where each says it itself."""
         return ""
+
+    def figure(self, site: Site) -> Figure:
+        """How a picture shows the move: tiles and dimension lines, from 0 on both
+        sides. Loops do where none is stated."""
+        fractals = self.op.startswith("load_data")
+        return figure_of_loops(self.nest(site), site.type.c0, fractals)
 
     def check_overlap(self, site: Site, nest: Stated) -> None:
         """Raise OverlapError where `nest` writes an element twice, or may do so."""

@@ -6,6 +6,7 @@ from .._dtypes import TYPES
 from .._nest import LoopNest
 from .._products import ATLAS_INFERENCE_VECTOR, PRODUCTS
 from ._fields import integer
+from ._figure import Dimension, Figure, Tiles
 from ._params import Params, Site
 
 PRODUCTS_WITH_COPIES = [key for key in PRODUCTS if key != ATLAS_INFERENCE_VECTOR.key]
@@ -52,4 +53,22 @@ class DataCopyParams(Params):
             0,
             ("i", self.block_count, src * c0, dst * c0),
             ("e", self.block_len * c0, 1, 1),
+        )
+
+    def figure(self, site: Site) -> Figure:
+        c0, many = site.type.c0, self.block_count > 1
+        run, src, dst = (
+            c0 * n
+            for n in (
+                self.block_len,
+                self.block_len + self.src_gap,
+                self.block_len + self.dst_gap,
+            )
+        )
+        return Figure.of(
+            Tiles.lines(src),
+            Tiles.lines(dst),
+            Dimension.count("src", "blockLen", self.block_len, 0, run - 1),
+            many and Dimension.count("src", "srcGap", self.src_gap, run, src - 1),
+            many and Dimension.count("dst", "dstGap", self.dst_gap, run, dst - 1),
         )

@@ -9,6 +9,7 @@ from .._fill import fill_bits
 from .._nest import Loop, LoopNest
 from ._c_struct import CStruct
 from ._fields import constant, flag, ignored, integer, part
+from ._figure import Dimension, Figure, Tiles
 from ._params import Params, Site
 from .data_copy import PRODUCTS_WITH_COPIES
 
@@ -161,4 +162,26 @@ class DataCopyExtParams(Params):
             return 0
         return fill_bits(
             pad.padding_value, type, _WHO, _SOURCE, pad.named("padding_value")
+        )
+
+    def figure(self, site: Site) -> Figure:
+        nest = self.nest(site)
+        if not nest.volume:
+            return super().figure(site)
+        count, pad = self.block_len * 8 // site.type.bits, self.pad_params
+        left, right = (
+            getattr(pad, name) if pad and pad.is_pad else 0 for name in _PADS
+        )
+        src, dst = nest.src_steps()[0], nest.loops[0].dst_stride
+        written, many = left + count + right, self.block_count > 1
+        return Figure.of(
+            Tiles.lines(src),
+            Tiles.lines(dst),
+            Dimension.count("src", "blockLen", self.block_len, 0, count - 1),
+            many
+            and Dimension.count("src", "srcStride", self.src_stride, count, src - 1),
+            Dimension.count("dst", "leftPadding", left, 0, left - 1),
+            Dimension.count("dst", "rightPadding", right, left + count, written - 1),
+            many
+            and Dimension.count("dst", "dstStride", self.dst_stride, written, dst - 1),
         )

@@ -13,6 +13,7 @@ from .._products import CUBE
 from .._runs import Runs, Stated
 from ._convert import Conversion
 from ._fields import flag, integer, word
+from ._figure import Dimension, Figure, Tiles, rows_of
 from ._params import Params, Site
 
 _COLUMNS = 16  # of a fractal in L0C
@@ -120,3 +121,15 @@ class FixpipeParams(Params):
         if arrives == type and not self.relu_en:
             return None
         return Conversion(arrives, self.relu_en)
+
+    def figure(self, site: Site) -> Figure:
+        column, matrix = self.src_stride * 16, self.src_nd_stride * 256
+        return Figure.of(
+            Tiles(16, self.src_stride or self.m_size or 1),
+            Tiles.lines(self.dst_stride),
+            self.n_size > 16
+            and Dimension.stride("src", "srcStride", self.src_stride, 0, column),
+            self.nd_num > 1
+            and Dimension.stride("src", "srcNdStride", self.src_nd_stride, 0, matrix),
+            *rows_of(self, "dst", "m_size", "n_size", "dst_stride", "dst_nd_stride"),
+        )

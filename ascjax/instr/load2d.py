@@ -6,6 +6,7 @@ from .._errors import SupportError
 from .._nest import LoopNest
 from .._products import ATLAS_TRAINING
 from ._fields import flag, ignored, integer
+from ._figure import Dimension, Figure, Tiles
 from ._params import Params, Site
 
 _B16 = "uint8_t int8_t uint16_t int16_t half"
@@ -91,6 +92,19 @@ class LoadData2DParams(Params):
             ("i", self.repeat_times, step * fractal, (self.dst_gap + 1) * fractal),
             ("r", 16, row, c0),
             ("c", c0, column, 1),
+        )
+
+    def figure(self, site: Site) -> Figure:
+        tiles, size = Tiles(site.type.c0), site.type.fractal
+        first, many = self.start_index * size, self.repeat_times > 1
+        step = -self.src_stride if self.addr_mode else self.src_stride
+        after, gap = first + step * size, (self.dst_gap + 1) * size
+        return Figure.of(
+            tiles,
+            tiles,
+            Dimension.stride("src", "startIndex", self.start_index, 0, first),
+            many and Dimension.stride("src", "srcStride", step, first, after),
+            many and Dimension.gap("dst", "dstGap", self.dst_gap, size - 1, gap),
         )
 
 

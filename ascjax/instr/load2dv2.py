@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._nest import LoopNest
 from ._fields import flag, ignored, integer
+from ._figure import Dimension, Figure, Tiles
 from ._params import Params, Site
 from .load2d import check_transpose_path
 
@@ -101,6 +102,31 @@ class LoadData2DParamsV2(Params):
             # source row: destination column
             ("m", across[0], side // 16 * fractal, side // c0 * dst_pitch),
             *_row(c0, fractal, dst_pitch),
+        )
+
+    def figure(self, site: Site) -> Figure:
+        size, c0 = site.type.fractal, site.type.c0
+        pitch, m, k = abs(self.src_stride), self.m_start_position, self.k_start_position
+        first, step = (k * pitch + m) * size, self.src_stride * size
+        many, beside = self.k_step > 1, (self.k_step - 1) * step
+        last = first + (self.m_step - 1) * size + 15 * c0
+        return Figure.of(
+            Tiles(c0, 16, pitch, down=True),
+            Tiles(c0, 16, self.dst_stride, down=True),
+            Dimension.stride("src", "mStartPosition", m, 0, m * size),
+            Dimension.stride("src", "kStartPosition", k, 0, k * pitch * size),
+            Dimension.count("src", "mStep", self.m_step, first, last),
+            Dimension.count(
+                "src", "kStep", self.k_step, first, first + beside + c0 - 1
+            ),
+            many
+            and Dimension.stride(
+                "src", "srcStride", self.src_stride, first, first + step
+            ),
+            many
+            and Dimension.stride(
+                "dst", "dstStride", self.dst_stride, 0, self.dst_stride * size
+            ),
         )
 
 

@@ -15,6 +15,7 @@ from .._products import ATLAS_350
 from .._runs import Runs, Stated
 from ._c_struct import CStruct
 from ._fields import constant, flag, ignored, integer, integers, part
+from ._figure import Dimension, Figure, Tiles
 from ._im2col import Matrix, Place, formula, kernel
 from ._params import Params, Site
 
@@ -253,6 +254,22 @@ class LoadData3DParamsV2(Params):
             formula=formula(self, matrix, place, length),
         )
         return runs.as_nest() or runs
+
+    def figure(self, site: Site) -> Figure:
+        if not self._moves():
+            return super().figure(site)
+        c0, place = site.type.c0, Place.of(self, site)
+        row = self.l1_w * c0
+        taps, step = (self.filter_w - 1) * self.dilation_filter_w, self.stride_w
+        down = (self.filter_h - 1) * self.dilation_filter_h
+        zigzag = place.across == 1
+        return Figure.of(
+            Tiles(row, self.l1_h, 1),
+            Tiles(c0, 16, place.down if zigzag else place.across, down=not zigzag),
+            Dimension.count("src", "filterW", self.filter_w, 0, taps * c0 + c0 - 1),
+            Dimension.count("src", "filterH", self.filter_h, 0, down * row),
+            step > 1 and Dimension.stride("src", "strideW", step, 0, step * c0),
+        )
 
 
 def _check_place(params: Params, site: Site) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from .._nest import LoopNest
 from ._fields import integer
+from ._figure import Dimension, Figure, Tiles
 from ._params import Params, Site
 
 _B8 = "int8_t uint8_t half bfloat16_t float int32_t uint32_t"
@@ -111,6 +115,17 @@ class LoadData2dTransposeParams(Params):
             self.dst_frac_gap + 1,
         )
 
+    def figure(self, site: Site) -> Figure:
+        n = fractals_in_square(site.type.bits)
+        step = -self.src_stride if self.addr_mode else self.src_stride
+        start = self.start_index
+        src = (
+            Tiles(site.type.c0, 16, n, down=True)
+            if n > 1 and site.type.bits < 32
+            else Tiles(site.type.c0)
+        )
+        return Figure.of(src, Tiles(site.type.c0), *_lines(self, site, start, step, n))
+
 
 class LoadData2dTransposeParamsV2(Params):
     """`LoadDataWithTranspose(dst, src, LoadData2dTransposeParamsV2)`, atlas_350 only.
@@ -168,3 +183,34 @@ class LoadData2dTransposeParamsV2(Params):
             self.src_frac_gap + 1,
             self.dst_frac_gap + 1,
         )
+
+    def figure(self, site: Site) -> Figure:
+        step = -self.src_stride if self.addr_mode else self.src_stride
+        tiles, n, size = (
+            Tiles(site.type.c0),
+            fractals_in_square(site.type.bits),
+            site.type.fractal,
+        )
+        first, gap = self.start_index * size, self.src_frac_gap
+        apart = n > 1 and Dimension.gap(
+            "src", "srcFracGap", gap, first + size - 1, first + (gap + 1) * size
+        )
+        return Figure.of(
+            tiles, tiles, apart, *_lines(self, site, self.start_index, step, 1)
+        )
+
+
+def _lines(
+    params: Any, site: Site, start: int, step: int, unit: int
+) -> Iterator[Dimension | bool]:
+    """What both forms have, `unit` fractals each in the source."""
+    size, many = site.type.fractal, params.repeat_times > 1
+    first = start * unit * size
+    gap, apart = params.dst_gap, params.dst_frac_gap
+    yield Dimension.stride("src", "startIndex", start, 0, first)
+    yield many and Dimension.stride(
+        "src", "srcStride", step, first, first + step * unit * size
+    )
+    yield many and Dimension.gap("dst", "dstGap", gap, size - 1, (gap + 1) * size)
+    if fractals_in_square(site.type.bits) > 1:
+        yield Dimension.gap("dst", "dstFracGap", apart, size - 1, (apart + 1) * size)

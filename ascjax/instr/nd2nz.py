@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._nest import Loop, LoopNest
 from ._fields import integer
+from ._figure import Dimension, Figure, Tiles, rows_of
 from ._params import Params, Site
 
 _PATHS = "GM->A1 GM->B1"
@@ -101,4 +102,22 @@ class Nd2NzParams(Params):
                 ({"r": 1}, self.src_d_value),
                 ({"b": c0, "e": 1}, 1, *tail),
             ],
+        )
+
+    def figure(self, site: Site) -> Figure:
+        c0 = site.type.c0
+        column, row = self.dst_nz_c0_stride, self.dst_nz_n_stride
+        matrix = self.dst_nz_matrix_stride
+        return Figure.of(
+            Tiles.lines(self.src_d_value or self.d_value),
+            Tiles(c0, column or self.n_value),
+            *rows_of(
+                self, "src", "n_value", "d_value", "src_d_value", "src_nd_matrix_stride"
+            ),
+            self.d_value > c0
+            and Dimension.stride("dst", "dstNzC0Stride", column, 0, column * c0),
+            self.n_value > 1
+            and Dimension.stride("dst", "dstNzNStride", row, 0, row * c0),
+            self.nd_num > 1
+            and Dimension.stride("dst", "dstNzMatrixStride", matrix, 0, matrix),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._dtypes import AscendType
@@ -13,6 +13,7 @@ from .._nest import Loop, LoopNest
 from .._runs import Stated
 from ._c_struct import CField
 from ._fields import c_name, constant, part
+from ._figure import Dimension, Figure, Side, Tiles
 from ._nddma_structs import UNSET_PAD as UNSET_PAD
 from ._nddma_structs import NdDmaConfig as NdDmaConfig
 from ._nddma_structs import NdDmaLoopInfo as NdDmaLoopInfo
@@ -116,6 +117,31 @@ class NdDmaParams(Params):
             coords.append(({f"x{a}": 1}, info.loop_src_stride[a], *bound))
         return LoopNest.build(0, 0, loops, coords)
 
+    def figure(self, site: Site) -> Figure:
+        info, pads = self.loop_info, self.padding()
+        read, put, sizes = info.loop_src_stride, info.loop_dst_stride, info.loop_size
+        written = [lp + n + rp for n, (lp, rp) in zip(sizes, pads, strict=True)]
+        inside = sum(lp * by for (lp, _), by in zip(pads, put, strict=True))
+        lines: list[Dimension] = []
+        for a, (n, (lp, rp)) in enumerate(zip(sizes, pads, strict=True)):
+            by, end, down = put[a], inside + n * put[a], a > 0
+            first = 0 if down else inside - lp * by
+            ways: tuple[tuple[Side, str, int, int, int], ...] = (
+                ("src", "loopSize", n if read[a] else 0, 0, (n - 1) * read[a]),
+                ("dst", "loopLpSize", lp, first, first + (lp - 1) * by),
+                ("dst", "loopRpSize", rp, end, end + (rp - 1) * by),
+            )
+            for side, name, value, start, stop in ways:
+                field = f"{name}[{a}]"
+                lines.append(Dimension.count(side, field, value, start, stop, down))
+            if down:
+                field = f"loopSrcStride[{a}]"
+                lines.append(Dimension.stride("src", field, read[a], 0, read[a]))
+                field = f"loopDstStride[{a}]"
+                lines.append(Dimension.stride("dst", field, by, 0, by))
+        src, dst = _row_of(read, sizes), _row_of(put, written)
+        return Figure.of(Tiles.lines(src), Tiles.lines(dst), *lines)
+
     def fill_bits(self, type: AscendType) -> int:
         return fill_bits(self.constant_value, type, _WHO, self.source)
 
@@ -197,6 +223,12 @@ class NdDmaParams(Params):
             "constantValue": self.constant_value.to_json(),
             "config": {c_name(k): v for k, v in dataclasses.asdict(config).items()},
         }
+
+
+def _row_of(strides: Iterable[int], counts: Iterable[int]) -> int:
+    """Elements from row to row in a picture: the second of the steps that are there."""
+    steps = sorted((s, n) for s, n in zip(strides, counts, strict=True) if s and n > 1)
+    return steps[1][0] if len(steps) > 1 else (steps or [(1, 1)])[0][1]
 
 
 _LISTS = dataclasses.fields(NdDmaLoopInfo)

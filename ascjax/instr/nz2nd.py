@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._nest import LoopNest
 from ._fields import integer
+from ._figure import Dimension, Figure, Tiles, rows_of
 from ._params import Params, Site
 
 _B16 = "int16_t uint16_t int32_t uint32_t half"
@@ -83,4 +84,25 @@ class Nz2NdParamsFull(Params):
             ("r", self.n_value, 16, self.dst_d_stride),
             ("b", self.d_value // 16, self.src_n_stride * 16, 16),
             ("c", 16, 1, 1),
+        )
+
+    def figure(self, site: Site) -> Figure:
+        column, matrix = self.src_n_stride * 16, self.src_nd_matrix_stride * 256
+        return Figure.of(
+            Tiles(16, self.src_n_stride or self.n_value),
+            Tiles.lines(self.dst_d_stride or self.d_value),
+            self.nd_num > 1
+            and Dimension.stride(
+                "src", "srcNdMatrixStride", self.src_nd_matrix_stride, 0, matrix
+            ),
+            self.d_value > 16
+            and Dimension.stride("src", "srcNStride", self.src_n_stride, 0, column),
+            *rows_of(
+                self,
+                "dst",
+                "n_value",
+                "d_value",
+                "dst_d_stride",
+                "dst_nd_matrix_stride",
+            ),
         )

@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 
 from .._dtypes import AscendType
+from .._html import repr_html
 from .._move import Call, Move, Overlap
 from .._ops import check_params
 from .._products import Product
@@ -16,7 +17,7 @@ from .._run import run_move
 from ..instr import Params
 
 
-class _MoveModule(eqx.Module):
+class MoveModule(eqx.Module):
     """A checked call as a module; see the subclasses."""
 
     op: ClassVar[str]
@@ -30,6 +31,8 @@ class _MoveModule(eqx.Module):
     dst_offset: int = eqx.field(static=True)
     overlap: Overlap = eqx.field(static=True)
     move: Move = eqx.field(static=True, repr=False)
+
+    _repr_html_ = repr_html
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class _MoveModule(eqx.Module):
         return cls(Params.from_dict(data), **rest)
 
 
-class LoadData(_MoveModule):
+class LoadData(MoveModule):
     """`asc.load_data` as a module, checked when it is built.
 
     Args:
@@ -123,7 +126,7 @@ class LoadData(_MoveModule):
     op = "load_data"
 
 
-class LoadDataWithTranspose(_MoveModule):
+class LoadDataWithTranspose(MoveModule):
     """`asc.load_data_with_transpose` as a module, checked when it is built.
 
     `params` is `LoadData2dTransposeParams` or `LoadData2dTransposeParamsV2`. Shapes,
@@ -141,7 +144,7 @@ class LoadDataWithTranspose(_MoveModule):
     op = "load_data_with_transpose"
 
 
-class DataCopy(_MoveModule):
+class DataCopy(MoveModule):
     """`asc.data_copy` as a module, checked when it is built.
 
     `params` is `Nz2NdParamsFull`, `NdDmaParams`, `Nd2NzParams` or `DataCopyParams`.
@@ -159,7 +162,7 @@ class DataCopy(_MoveModule):
     op = "data_copy"
 
 
-class DataCopyPad(_MoveModule):
+class DataCopyPad(MoveModule):
     """`asc.data_copy_pad` as a module, checked when it is built.
 
     `params` is `DataCopyExtParams`. Shapes, arguments, errors and gradient are as
@@ -178,7 +181,7 @@ class DataCopyPad(_MoveModule):
     op = "data_copy_pad"
 
 
-class Fixpipe(_MoveModule):
+class Fixpipe(MoveModule):
     """`asc.fixpipe` as a module, checked when it is built.
 
     `params` is `FixpipeParams`, `dtype` the type of L0C. Shapes, arguments, errors and

@@ -13,6 +13,7 @@ import numpy as np
 from .._chain import Chain, chain
 from .._dtypes import AscendType, ascend_type
 from .._errors import AscendError, BoundsError, ParamError
+from .._html import repr_html
 from .._index_map import KEEP
 from .._move import Call, Move, Overlap
 from .._operands import SOURCE
@@ -88,6 +89,8 @@ class Pipeline(eqx.Module):
     >>> road(jnp.arange(1792, dtype="float16"))[:3]
     Array([ 0., 16., 32.], dtype=float16)
     """
+
+    _repr_html_ = repr_html
 
     product: Product = eqx.field(static=True)
     dtype: AscendType = eqx.field(static=True)

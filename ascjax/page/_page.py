@@ -12,11 +12,11 @@ from typing import Any
 from .._errors import AscendError
 from .._nest import FILL, KEEP
 from ..patterns import Pattern
+from ..pictures._sheet import OTHER
 from ..verify._report import Row
 from ._extra import needed
 from ._failure import Failure
 from ._pictures import COLOURS, WRONG, Picture, gradient
-from ._view import OTHER
 
 _TEMPLATE = "page.html.jinja"
 _CALLS = 8

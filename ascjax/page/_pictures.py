@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._nest import FILL, KEEP
+from ..pictures._sheet import OTHER
 from ._extra import needed
-from ._view import OTHER, View
+from ._view import View
 
 COLOURS = {KEEP: "#8884", FILL: "#b48ead", OTHER: "#e8833a"}
 """Of what is no source element."""

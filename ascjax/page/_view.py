@@ -13,15 +13,13 @@ from .._move import Move
 from .._nest import FILL, KEEP
 from ..dumps._check import jobs_of, mismatches
 from ..dumps._read import read_dump
+from ..pictures._codes import got_of
 from ..sweeps._dump import Dump
 from ..sweeps._jobs import run_jobs
 from ..verify._cases import Case, unit_bits
 from ..verify._check import oracle_map
 from ..verify._engine import make_move
 from ..verify._result import Mismatch
-
-OTHER = -3
-"""Bits that do not tell which source element they are; KEEP and FILL are as in maps."""
 
 FRACTALS, CELLS = 16, 4096
 ROWS, WIDTH = 24, 64
@@ -119,11 +117,7 @@ def view_of_dump(move: Move, dump: Dump) -> View | None:
     wrong = mismatches(dump.dst_after[part], [left[part] for left in ran])
     expected = np.maximum(move.index_map.index[part], FILL)
     bits_expected, bits_got = ran[0][part], dump.dst_after[part]
-    got = np.where(wrong, OTHER, expected)
-    if move.conversion is None:
-        got[wrong] = _sources(dump.src, bits_got[wrong])
-    if dump.dst_before is not None:
-        got[wrong & (bits_got == dump.dst_before[part])] = KEEP
+    got = got_of(move, dump, expected, wrong, part)
     texts = _hexadecimal(bits_expected, bits), _hexadecimal(bits_got, bits)
     return _trimmed(View(start, at, c0, expected, got, wrong, texts))
 
@@ -136,17 +130,6 @@ def _trimmed(view: View) -> View:
     names = ("expected", "got", "wrong")
     held: dict[str, Any] = {name: getattr(view, name)[part] for name in names}
     return dataclasses.replace(view, **held, texts=tuple(x[part] for x in view.texts))
-
-
-def _sources(src: np.ndarray, bits: np.ndarray) -> np.ndarray:
-    """The source element that holds each of some bits; OTHER where there is
-    no such, or several."""
-    held, first, counts = np.unique(src, return_index=True, return_counts=True)
-    if not held.size:
-        return np.full(bits.shape, OTHER)
-    place = np.minimum(np.searchsorted(held, bits), held.size - 1)
-    found = (held[place] == bits) & (counts[place] == 1)
-    return np.where(found, first[place], OTHER)
 
 
 def _hexadecimal(bits: np.ndarray, width: int) -> np.ndarray:

@@ -17,6 +17,10 @@ from .._products import PRODUCTS
 from .._products import product as product_of
 from .._runs import Runs, Stated
 from ..instr import REGISTRY, Params
+from ..pictures._draw import draw, sizes_of
+from ..pictures._sheet import MOST
+from ..pictures._subjects import of_move
+from ..pictures._text import rich_of
 from ..verify._names import COMPUTES, chosen, resolve, runnable
 from ..verify._result import place
 from ..verify._why import Origin, origin
@@ -25,6 +29,7 @@ from ._help import usage
 from ._map import ROWS, cell, position, rows
 from ._words import bad, check_required, parse, plain_table
 
+_PICTURED = 8  # lines of each buffer
 _UNBOUNDED = 2**100  # beyond all that a field can ask for
 
 # --- list
@@ -113,12 +118,14 @@ def show_command(
     for name, number in numbers.items():
         if number is not None and number < 1:
             raise bad(cls.instruction, f"--{name}", "be at least 1", number)
-    why, first = options.pop("why", None), options.pop("from", None)
+    why, first, png = (options.pop(name, None) for name in ("why", "from", "png"))
     check_required(cls, fields)
     runnable(cls.instruction)
     typed = "" if "dtype" in options else " (dtype not given: half)"
     move = _move(cls.from_fields(fields), {"dtype": "half", **options})
     element = None if why is None else cell(move, why)
+    if png is not None:
+        draw(move).save(png)
     _print(console, *_header(move, typed), "")
     if move.nests[0].volume:
         _print(console, _loops(move.nests[0]), "")
@@ -127,6 +134,8 @@ def show_command(
     if element is not None:
         _print(console, *_explain(move, element))
     else:
+        if sizes_of(move) <= MOST:
+            _print(console, "picture", rich_of(of_move(move), _PICTURED))
         most = numbers["rows"] or ROWS
         _print(console, *rows(move, numbers["width"], most, first))
 

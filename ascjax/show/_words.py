@@ -40,6 +40,7 @@ OPTIONS = (
     Option("why", "CELL", "where one destination element comes from: N or F.R.C"),
     Option("width", "N", "columns of the map"),
     Option("rows", "N", "rows of the map to print (40)"),
+    Option("png", "FILE", "write a picture there; .svg writes SVG"),
     Option("from", "ROW", "the row to begin with, as the map labels it"),
 )
 _KNOWN = {c_name(option.name): option for option in OPTIONS}
