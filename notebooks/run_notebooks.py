@@ -37,8 +37,9 @@ def _setup():
         os.environ.pop(name, None)
     shown = get_ipython().display_formatter.formatters
     def png(picture):
-        out = io.BytesIO()
-        picture.figure.savefig(out, format="png", dpi=96, metadata={"Software": None})
+        out, figure = io.BytesIO(), picture.figure
+        dpi = min(96, 1000 / figure.get_figwidth())  # as wide as a page shows it
+        figure.savefig(out, format="png", dpi=dpi, metadata={"Software": None})
         return out.getvalue()
     kind = "ascjax.pictures._picture.Picture"
     shown["image/png"].for_type(kind, png)
