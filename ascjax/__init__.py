@@ -78,18 +78,21 @@ from .sweeps import Sweep as Sweep
 from .sweeps import sweep as sweep
 
 if TYPE_CHECKING:
+    from . import cost as cost
+    from . import examples as examples
     from . import testing as testing
     from .pictures import Picture as Picture
     from .pictures import draw as draw
     from .pictures import draw_difference as draw_difference
 
+_PACKAGES = ("cost", "examples", "testing")
 _PICTURES = ("draw", "draw_difference", "Picture")
 
 
 def __getattr__(name: str):
-    """What needs more of the package than models do: `asc.testing`, pictures."""
-    if name == "testing":
-        return _importlib.import_module(f"{__name__}.testing")
+    """What needs more of the package than models do."""
+    if name in _PACKAGES:
+        return _importlib.import_module(f"{__name__}.{name}")
     if name in _PICTURES:
         return getattr(_importlib.import_module(f"{__name__}.pictures"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
