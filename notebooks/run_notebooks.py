@@ -27,7 +27,7 @@ from PIL import Image
 
 HERE = Path(__file__).parent
 LIMIT_S = 120  # of one cell
-COLOURS = 256  # of a picture: a third of the bytes
+COLOURS = 128  # of a picture: a third of the bytes
 
 # In the kernel, before the first cell: a picture is a PNG and its text, not an SVG.
 SETUP = """
@@ -121,7 +121,8 @@ def _small(png: str) -> str:
     """A PNG, in base64, with few colours."""
     image = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
     out = io.BytesIO()
-    few = image.quantize(COLOURS, dither=Image.Dither.NONE)
+    rare_too, flat = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
+    few = image.quantize(COLOURS, method=rare_too, kmeans=2, dither=flat)
     few.save(out, "PNG", optimize=True)
     return base64.b64encode(out.getvalue()).decode()
 

@@ -3,6 +3,7 @@
 import base64
 import importlib
 import io
+import re
 from pathlib import Path
 
 import nbformat
@@ -46,6 +47,21 @@ def check_picture(png):
 @each
 def test_what_is_committed_was_run_and_is_small(path):
     check_committed(nbformat.read(path, 4), path.stat().st_size)
+
+
+def broken_links(text):
+    """Files that a text links to, from the notebooks' folder on, and that are not."""
+    names = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    return [name for name in names if not (NOTEBOOKS / name).exists()]
+
+
+def test_links_lead_somewhere_and_every_notebook_is_listed():
+    readme = (NOTEBOOKS / "README.md").read_text()
+    books = [nbformat.read(path, 4) for path in tool.notebooks()]
+    cells = [cell.source for book in books for cell in book.cells]
+    assert broken_links("\n".join([readme, *cells])) == []
+    assert all(f"]({path.name})" in readme for path in tool.notebooks())
+    assert broken_links("[a](https://b.c) [d](README.md#e) [f](g.md)") == ["g.md"]
 
 
 # --- the tool

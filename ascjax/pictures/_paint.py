@@ -94,18 +94,20 @@ def _frame(axes: Any, marked: np.ndarray) -> None:
 def _outline(axes: Any, grid: Grid, cell: tuple[float, float]) -> None:
     """Lines around tiles, or around the rows of a buffer that has none."""
     box = needed("matplotlib.patches").Rectangle
+    # Half of a line at an edge lies outside the axes.
+    line = {"fill": False, "ec": INK, "lw": 0.8, "clip_on": False}
     if grid.gap:
         for tile in range(grid.count):
             x, y = grid.corner(tile * grid.tiles.size)
             high, wide = grid.tile
-            axes.add_patch(box((x, y), wide, high, fill=False, ec=INK, lw=0.8))
+            axes.add_patch(box((x, y), wide, high, **line))
         return
     high, wide = grid.canvas.shape
     lines = needed("matplotlib.collections").LineCollection
     fine = [[(0, y), (wide, y)] for y in range(high + 1) if cell[1] >= 5]
     fine += [[(x, 0), (x, high)] for x in range(wide + 1) if _each(grid.canvas, cell)]
     axes.add_collection(lines(fine, colors="#ffffff80", lw=0.5), autolim=False)
-    axes.add_patch(box((0, 0), wide, high, fill=False, ec=INK, lw=0.8))
+    axes.add_patch(box((0, 0), wide, high, **line))
 
 
 def _tiles(
