@@ -1,4 +1,4 @@
-"""The command `ascjax`: verify, diagnose, list, show, weights."""
+"""The command `ascjax`: list, show, explore, verify, diagnose, weights."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from . import cli_complete, cli_weights
 from ._errors import AscendError
 from .cli_diagnose import diagnose
+from .cli_explore import explore
 from .cli_overview import overview, version
 from .cli_verify import verify
 from .verify import _report as report
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.add_typer(cli_weights.app, name="weights")
 app.command()(verify)
 app.command()(diagnose)
+app.command()(explore)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -86,8 +88,8 @@ def root(
         ),
     ] = None,
 ) -> None:
-    """Ascend NPU data moves as static index maps: list, show, verify, diagnose,
-    weights."""
+    """Ascend NPU data moves as static index maps: list, show, explore, verify,
+    diagnose, weights."""
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:

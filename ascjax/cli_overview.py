@@ -14,6 +14,7 @@ USES = (
         "The same as a picture",
         "ascjax show load2d --repeat-times 3 --src-stride 2 --png load2d.png",
     ),
+    ("Move its fields in the browser", "ascjax explore"),
     ("What a product supports", "ascjax list --product 910B"),
     ("Check this installation", "ascjax verify"),
     ("Check your own cases and dumps", "ascjax verify FILE|DIR --report report.html"),

@@ -49,10 +49,16 @@ def constant():
     return dataclasses.field(default=Constant.of(0), metadata={"constant": True})
 
 
-def part(kind: type, *, default: Any = dataclasses.MISSING, kw_only: bool = False):
-    """A field that holds a struct of its own, which C passes as one more argument;
-    a `default` of None lets it be left out."""
-    meta = {"part": kind, "optional": default is None}
+def part(
+    kind: type,
+    *,
+    default: Any = dataclasses.MISSING,
+    kw_only: bool = False,
+    member: bool = False,
+):
+    """A field that holds a struct of its own, which C passes as one more argument, or
+    has as a `member`; a `default` of None lets it be left out."""
+    meta = {"part": kind, "optional": default is None, "member": member}
     return dataclasses.field(default=default, metadata=meta, kw_only=kw_only)
 
 

@@ -57,7 +57,7 @@ class NdDmaParams(Params):
     source = "NDDMA, Table 4"
     support = {"atlas_350": {"GM->VECIN": _ALL}}
 
-    loop_info: NdDmaLoopInfo = part(NdDmaLoopInfo)
+    loop_info: NdDmaLoopInfo = part(NdDmaLoopInfo, member=True)
     constant_value: Any = constant()
     config: NdDmaConfig = part(NdDmaConfig, default=NdDmaConfig())
 

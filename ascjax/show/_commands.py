@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,13 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from .._dtypes import TYPES
-from .._errors import BoundsError
 from .._move import Move
 from .._nest import FILL, KEEP
 from .._products import PRODUCTS
 from .._products import product as product_of
 from .._runs import Runs, Stated
-from ..instr import REGISTRY, Params
+from ..instr import REGISTRY
 from ..pictures._draw import draw, sizes_of
 from ..pictures._sheet import MOST
 from ..pictures._subjects import of_move
@@ -27,10 +25,10 @@ from ..verify._why import Origin, origin
 from ._help import fields as field_table
 from ._help import usage
 from ._map import ROWS, cell, position, rows
+from ._move import move_of
 from ._words import bad, check_required, parse, plain_table
 
 _PICTURED = 8  # lines of each buffer
-_UNBOUNDED = 2**100  # beyond all that a field can ask for
 
 # --- list
 
@@ -122,7 +120,7 @@ def show_command(
     check_required(cls, fields)
     runnable(cls.instruction)
     typed = "" if "dtype" in options else " (dtype not given: half)"
-    move = _move(cls.from_fields(fields), {"dtype": "half", **options})
+    move = move_of(cls.from_fields(fields), {"dtype": "half", **options})
     element = None if why is None else cell(move, why)
     if png is not None:
         draw(move).save(png)
@@ -138,33 +136,6 @@ def show_command(
             _print(console, "picture", rich_of(of_move(move), _PICTURED))
         most = numbers["rows"] or ROWS
         _print(console, *rows(move, numbers["width"], most, first))
-
-
-def _move(params: Params, options: dict[str, Any]) -> Move:
-    """The checked move; without a size, the source is as long as what is read."""
-    if "src_size" in options:
-        return Move.of(params, **options)
-    offset = options.pop("src_offset", 0)
-    try:
-        move = Move.of(params, src_size=_UNBOUNDED, src_offset=offset, **options)
-    except BoundsError as error:
-        if error.field != "src":
-            raise
-        late = {**options, "src_offset": _UNBOUNDED, "overlap": "last"}
-        nest = Move.of(params, src_size=2 * _UNBOUNDED, **late).nests[0]
-        first = (nest.src_range() or (0, 0))[0] - _UNBOUNDED + offset
-        raise BoundsError(
-            error.who,
-            "src",
-            "be read from its element 0 on",
-            f"a read of element {first}",
-            "Start later in it, or correct the counts, strides and offsets.",
-            error.source,
-        ) from None
-    nest = move.nests[0]
-    read = nest.src_range() if nest.volume else None
-    needed = move.calls[0].src_offset if read is None else read[1] + 1
-    return dataclasses.replace(move, src_size=needed)
 
 
 def _header(move: Move, typed: str) -> Iterator[str]:

@@ -1,0 +1,187 @@
+"""The explorer without a browser: forms, what is seen of a choice, and the code."""
+
+import dataclasses
+import re
+import socket
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import ascjax as asc
+from ascjax.cli import main
+from ascjax.explore import Choice, seen
+from ascjax.explore._code import c_code, jax_code
+from ascjax.explore._form import Item, fields_of, form_of, item_named
+from ascjax.explore._starts import STARTS
+from ascjax.instr import REGISTRY, Params, integer
+
+NAMES = [*REGISTRY]
+
+
+def start_of(name, **values):
+    form = form_of(name)
+    place = form.start
+    choice = Choice(place.product, place.path, place.dtype, {**form.values, **values})
+    return form, choice
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_instruction_starts_with_a_picture(name):
+    form, choice = start_of(name)
+    found = seen(form, choice)
+    assert found.error == "" and found.svg.startswith("<svg"), found
+    assert found.move.calls[0].params == form.start.params
+    assert 0 < found.move.dst_size < 10_000
+    assert found.formula == str(found.move.nests[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_form_has_every_field_with_its_range_and_unit(name):
+    form = form_of(name)
+    names = {item.name.partition("[")[0] for item in form.items}
+    assert {*form.params.c_fields()} <= names
+    for item in form.items:
+        field = form.params.c_fields().get(item.name.partition("[")[0])
+        if field is not None and item.kind == "integer":
+            assert (item.low, item.high, item.unit) == (
+                field.low,
+                field.high,
+                field.unit,
+            )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_code_for_jax_makes_the_same_move(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    form, choice = start_of(name)
+    found, made = seen(form, choice), {}
+    exec(found.jax, made)
+    assert made["move"].index_map == found.move.index_map
+    assert made["dst"].shape[-1] == found.move.dst_size
+    assert (tmp_path / "move.svg").exists()
+
+
+def test_the_code_for_jax_runs_for_packed_and_opaque_types(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    params = asc.LoadData2DParams(0, 2, 1)
+    for dtype, path in (("int4b_t", "A1->A2"), ("bfloat16_t", "A1->A2")):
+        move = asc.Move.of(
+            params, src_size=2048, product="atlas_a2", path=path, dtype=dtype
+        )
+        exec(jax_code(move), {})
+    pairs = asc.Nd2NzParams(1, 4, 32, 0, 32, 16, 1, 0)
+    move = asc.Move.of(
+        pairs, src_size=128, product="atlas_350", path="GM->A1", dtype="fp4x2_e2m1_t"
+    )
+    exec(jax_code(move), {})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_c_initialiser_has_the_fields_in_the_struct_s_order(name):
+    params = form_of(name).start.params
+    text = c_code(params, asc.ascend_type("half"))
+    last = text.splitlines()[-1]
+    assert last.startswith(f"AscendC::{type(params).__name__}")
+    parts = params.parts()
+    names = [f.name for f in dataclasses.fields(params) if f.name not in parts]
+    said = re.findall(r"/\*(\w+)\*/", last)
+    assert said == [re.sub(r"_([a-z0-9])", lambda m: m[1].upper(), n) for n in names]
+    assert text.count("{") == text.count("}")
+
+
+def test_the_c_initialiser_of_nddma_is_the_documents_example():
+    text = c_code(STARTS["nddma"].params, asc.ascend_type("float"))
+    assert (
+        "AscendC::NdDmaLoopInfo<2> loopInfo{{1, 8}, {1, 16}, {8, 2}, {3, 1}, {5, 1}};"
+        in text
+    )
+    assert (
+        "AscendC::NdDmaParams<float, 2> params{loopInfo, /*constantValue*/ (float)0};"
+        in text
+    )
+
+
+@pytest.mark.parametrize(
+    "name, values, at, text",
+    [
+        ("load2d", {"repeatTimes": 256}, "repeatTimes", "must be in [0, 255]"),
+        ("load2d", {"addrMode": 1}, "", "be read from its element 0 on"),
+        ("nz2nd", {"dValue": 20}, "dValue", "be a multiple of 16"),
+        ("nddma", {"loopDstStride[1]": 3}, "loopDstStride[1]", "be at least"),
+        ("nddma", {"loopSize[0]": -1}, "loopSize[0]", "loop_size[0] must be in"),
+        ("load3dv2", {"channelSize": 17}, "channelSize", "multiple of C0"),
+        ("load3dv2", {"strideW": 0}, "strideW", "be at least 1"),
+        ("data_copy_pad", {"padParams.leftPadding": 99}, "padParams.leftPadding",
+         "left_padding"),
+        ("data_copy_pad", {"padParams": False, "dstStride": 2}, "padParams",
+         "be given from GM to UB"),
+        ("load2d", {"repeatTimes": None}, "", ""),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_at_the_field(name, values, at, text):
+    found = seen(*start_of(name, **values))
+    assert (found.at, text in found.error) == (at, True), found.error
+    if text:
+        assert found.move is None and found.svg == ""
+
+
+def test_a_struct_that_is_left_out_has_no_members():
+    form, choice = start_of("load3dv2", repeat=True, **{"repeat.dstStride": 2})
+    assert fields_of(form, choice.values)["repeat"]["dstStride"] == 2
+    form, choice = start_of("load3dv2", repeat=False)
+    assert "repeat" not in fields_of(form, choice.values)
+
+
+def test_a_slider_goes_where_it_is_useful():
+    assert Item("x", "integer", 0, 31).span(3) == (0, 31)
+    assert Item("x", "integer", 0, 65535).span(2) == (0, 16)
+    assert Item("x", "integer", 0, 65535).span(160) == (0, 640)
+    assert Item("x", "integer", -(2**31), 2**31 - 1).span(5) == (-20, 20)
+    assert Item("x", "integer", 1, 512).span(1) == (1, 16)
+
+
+def test_a_new_instruction_has_a_form_at_once(monkeypatch):
+    class Every(Params):
+        instruction, op, source = "every", "data_copy", "here"
+        support = {"atlas_a2": {"GM->VECIN": "half"}}
+        count: int = integer(1, 64, "blocks", default=1)
+
+        def nest(self, site):
+            return asc.LoopNest.strided(0, 0, ("e", 16 * self.count, 2, 1))
+
+    made = SimpleNamespace(params=Every(2), dst_size=32)
+    monkeypatch.setattr("ascjax.explore._form.sample", lambda *_, **__: made)
+    try:
+        form = form_of("every")
+        found = seen(form, Choice("atlas_a2", "GM->VECIN", "half", form.values))
+        assert found.svg and found.move.dst_size == 32
+        np.testing.assert_array_equal(found.move.index_map.index, 2 * np.arange(32))
+        assert "asc.Every" in found.jax and "AscendC::Every params" in found.c
+    finally:
+        del REGISTRY["every"]
+
+
+def test_errors_name_items_of_lists_and_members():
+    form = form_of("nddma")
+    assert item_named(form, "loop_size").name == "loopSize[0]"
+    assert item_named(form, "loop_size[1]").name == "loopSize[1]"
+    assert item_named(form, "dst") is None
+
+
+def test_a_port_that_is_taken_is_told(capsys):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert main(["explore", "--port", str(port), "--no-browser"]) == 2
+    assert f"--port must be free, got {port}" in capsys.readouterr().err
+
+
+def test_what_is_missing_or_unknown_is_told(monkeypatch, capsys):
+    assert main(["explore", "--instruction", "nothing"]) == 2
+    assert "instruction" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    assert main(["explore"]) == 2
+    assert "pip install 'ascjax[explore]'" in capsys.readouterr().err
