@@ -158,7 +158,7 @@ class _Page:
             axes = self.axes(x, y - 5, 16, 10)
             axes.set(xlim=(0, 1), ylim=(0, 1))
             axes.set_axis_off()
-            hatch = {KEEP: "////", FILL: "...."}.get(code)
+            hatch = {KEEP: "////", FILL: ".."}.get(code)
             edge = {KEEP: "#c2c2c2", FILL: "#8d6b97"}.get(code, FAINT)
             how = {"facecolor": PLAIN[code], "edgecolor": edge, "hatch": hatch}
             axes.add_patch(box((0, 0), 1, 1, lw=0.8, **how))

@@ -36,7 +36,7 @@ def paint(axes: Any, grid: Grid, scale: Scale, cell: tuple[float, float]) -> Non
     axes.set_axis_off()
     _hatch(axes, canvas == KEEP, "////", "#c2c2c2")
     padding = (canvas < KEEP) & ~np.isin(canvas, [BLANK, UNREAD, *CODES[2:]])
-    _hatch(axes, padding, "....", "#8d6b97")
+    _hatch(axes, padding, "..", "#8d6b97")
     _outline(axes, grid, cell)
     if grid.fractals and not grid.summary:
         _tiles(axes, grid, colours, cell)

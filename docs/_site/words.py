@@ -1,0 +1,119 @@
+"""The words of the generated pages, in English and in Chinese."""
+
+from __future__ import annotations
+
+import re
+
+WORDS = {
+    "en": {
+        "index": "Instructions",
+        "index_text": "Each page is made from what the package declares of the "
+        "instruction, and its picture from the map.",
+        "instruction": "instruction",
+        "function": "function",
+        "params": "params",
+        "source": "described in",
+        "example": "An example",
+        "formula": "The formula with its numbers put in",
+        "fields": "Fields",
+        "field": "field (C)",
+        "python": "in Python",
+        "range": "range",
+        "unit": "unit",
+        "default": "default",
+        "required": "none",
+        "support": "Products, paths and types",
+        "product": "product",
+        "path": "path",
+        "types": "types",
+        "errata": "Where documents disagree",
+        "cost": "Explore it",
+        "explore": "Move its fields: `ascjax explore --instruction {name}`, or on the "
+        "command line `ascjax show {name} --help`.",
+        "also": "A struct that C passes besides: `{name}`.",
+        "list": "list",
+        "flag": "true or false",
+        "number": "a number of the type",
+        "any": "any, ignored",
+        "picture": "The move of the example, coloured by where elements are from",
+    },
+    "zh": {
+        "index": "指令",
+        "index_text": "每页均由软件包中该指令的声明生成，图由索引映射本身绘制。",
+        "instruction": "指令",
+        "function": "函数",
+        "params": "参数结构体",
+        "source": "出处",
+        "example": "示例",
+        "formula": "代入数值后的搬运公式",
+        "fields": "字段",
+        "field": "字段（C）",
+        "python": "Python 名称",
+        "range": "取值范围",
+        "unit": "单位",
+        "default": "默认值",
+        "required": "必填",
+        "support": "产品、数据通路与数据类型",
+        "product": "产品",
+        "path": "数据通路",
+        "types": "数据类型",
+        "errata": "文档中的出入（英文）",
+        "cost": "动手试一试",
+        "explore": "用滑块改变各字段：`ascjax explore --instruction {name}`；"
+        "命令行：`ascjax show {name} --help`。",
+        "also": "C 接口中另行传入的结构体：`{name}`。",
+        "list": "列表",
+        "flag": "true 或 false",
+        "number": "该数据类型的数值",
+        "any": "任意，不生效",
+        "picture": "示例的搬运结果：颜色表示元素来自源操作数的何处",
+    },
+}
+
+_UNITS = (
+    (r"\bfractals? of 512 bytes\b", "512字节（一个分形）"),
+    (r"\bunits? of 16 elements\b", "16个元素"),
+    (r"\bunits? of 256 elements\b", "256个元素"),
+    (r"\bunits? of 32 bytes\b", "32字节"),
+    (r"\bblocks? of 32 bytes\b", "32字节（一个数据块）"),
+    (r"\bone a dimension\b", "每维一个"),
+    (r"\bof every dimension\b", "（所有维度）"),
+    (r"\bpadding elements on the left\b", "左侧填充元素"),
+    (r"\bpadding elements on the right\b", "右侧填充元素"),
+    (r"\bpadding elements\b", "填充元素"),
+    (r"\bstart to start\b", "首地址到首地址"),
+    (r"\bend to start\b", "尾地址到首地址"),
+    (r"\b0 increments, 1 decrements\b", "0递增，1递减"),
+    (r"\bcolumns of L0A, rows of L0B\b", "L0A的列，L0B的行"),
+    (r"\bcolumns of the window\b", "窗口的列"),
+    (r"\brows of the window\b", "窗口的行"),
+    (r"\bcolumns of the map\b", "特征图的列"),
+    (r"\brows of the map\b", "特征图的行"),
+    (r"\bcolumns of the filter\b", "卷积核的列"),
+    (r"\brows of the filter\b", "卷积核的行"),
+    (r"\bbytes in GM\b", "GM中为字节"),
+    (r"\bblocks in UB\b", "UB中为数据块"),
+    (r"32字节（一个数据块） in UB", "UB中为32字节"),
+    (r"\bat most 32 bytes\b", "不超过32字节"),
+    (r"\bsquares\b", "方阵"),
+    (r"\bfractals\b", "分形"),
+    (r"\bmatrices\b", "矩阵"),
+    (r"\bchannels\b", "通道"),
+    (r"\belements\b", "元素"),
+    (r"\bcolumns\b", "列"),
+    (r"\brows\b", "行"),
+    (r"\bruns\b", "连续块"),
+    (r"\brepeats\b", "次"),
+    (r"\bbytes\b", "字节"),
+    (r"\ba mode\b", "模式"),
+    (r"\bignored\b", "不生效"),
+)
+
+
+def unit(text: str, language: str) -> str:
+    """A unit in a language."""
+    if language == "en":
+        return text
+    for pattern, said in _UNITS:
+        text = re.sub(pattern, said, text)
+    return text.replace(", ", "，")
