@@ -189,6 +189,10 @@ def _check_processes(
     if processes is None or process is None or process >= processes:
         said = "--coordinator needs --processes N and --process-id K, from 0 to N - 1."
         raise typer.BadParameter(said)
+    host, _, port = coordinator.rpartition(":")
+    if not host or not (port.isascii() and port.isdecimal()):
+        said = f"{coordinator!r} is neither HOST:PORT nor {AUTO}."
+        raise typer.BadParameter(said, param_hint="--coordinator")
 
 
 def _before(context: typer.Context) -> list[str]:
