@@ -1,6 +1,7 @@
 """`ascjax verify FILE|DIR`: what it says, its exit status, and controls that go red."""
 
 import dataclasses
+import io
 import json
 import re
 import subprocess
@@ -275,6 +276,19 @@ def test_a_case_that_the_engine_refuses_is_an_error(capsys, tmp_path):
     cases[0]["fields"]["repeatTimes"] = 256
     assert run(write(tmp_path, cases, maps)) == 1
     assert "load2d_000: error: refused: load2d: repeat_times" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_names_that_the_output_cannot_hold_are_escaped(tmp_path, monkeypatch, encoding):
+    cases, _ = golden("load2d", pick=slice(1))
+    cases[0].update(id="行 7", src_size=1)
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        assert run(write(tmp_path, cases)) == 1
+    out.flush()
+    said = out.buffer.getvalue().decode(encoding)
+    assert ("行 7" if encoding == "utf-8" else r"\u884c 7") + ": error: " in said
 
 
 def test_a_field_of_a_wrong_kind_is_an_error_without_a_traceback(capsys, tmp_path):
