@@ -4,6 +4,7 @@ import itertools
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 from campaign_helpers import SITE, dumps
 from case_file_helpers import scenario_of_one_fractal
@@ -147,6 +148,22 @@ def test_what_a_run_has_left_unfinished_is_no_case_file(tmp_path):
         "results.jsonl",
         "cut.json",
     }
+
+
+def test_other_maps_are_another_run(tmp_path, capsys):
+    one = {**SITE, "dtype": "half", "fields": {"repeatTimes": 1}}
+    file, state = tmp_path / "mine.jsonl", tmp_path / "state"
+    file.write_text(json.dumps({**one, "id": "a", "src_size": 256, "dst_size": 256}))
+    right = np.arange(256)
+    np.savez(tmp_path / "mine.npz", a=np.where(right == 3, 7, right))
+    assert run(file, "--state", state) == 1
+    assert run(file, "--state", state, "--resume") == 1
+    np.savez(tmp_path / "mine.npz", a=right)
+    assert run(file, "--state", state, "--resume") == 2
+    assert "got one with other files" in capsys.readouterr().err
+    (tmp_path / "mine.npz").write_text("damaged")
+    assert run(file, "--state", state, "--resume") == 2
+    assert "must be a readable .npz" in capsys.readouterr().err
 
 
 def test_only_files_of_a_state_are_taken_away_with_it(tmp_path):
