@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from collections import Counter
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from campaign_helpers import SITE, dumps
 from case_file_helpers import scenario_of_one_fractal
 
-from ascjax import cli
+from ascjax import AscendError, cli
 from ascjax.campaign import _stream, _ways
 from ascjax.campaign._home import home
 from ascjax.campaign._run import begin, go_on
@@ -89,6 +90,26 @@ def test_shares_are_all_cases_each_once(tmp_path):
         ]
         assert sorted(itertools.chain(*found)) == list(range(700))
         assert {count(files, share) for share in shares} == {700}
+
+
+def test_a_file_that_grows_while_it_is_checked_is_refused(tmp_path):
+    file = dumps(tmp_path, 5)
+    with home(tmp_path / "state", [file], resume=False) as where:
+        state = begin([file], where, jit_every=8)
+        dumps(tmp_path, 6)
+        with pytest.raises(AscendError, match=r"stay as they are .* got more cases"):
+            go_on([file], state)
+
+
+def test_what_can_be_read_once_only_is_refused(tmp_path, capsys):
+    """It would wait for ever for somebody to write to the pipe again."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert run(tmp_path / "pipe.jsonl") == 2
+    assert (
+        "pipe.jsonl: the file must be on a disk: it is read" in capsys.readouterr().err
+    )
 
 
 def test_what_is_no_share_of_a_process_is_not_parsed(tmp_path):

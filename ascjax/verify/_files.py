@@ -30,7 +30,7 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir():
             named = sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
-            inside = [one for one in named if not _report(one)]
+            inside = [one for one in named if not is_report(one)]
             if not inside:
                 rule = "hold at least one .json or .jsonl file"
                 fix = "Name another directory."
@@ -42,7 +42,7 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _report(path: Path) -> bool:
+def is_report(path: Path) -> bool:
     """Whether a file is a report or part of a state; one that cannot be read is none,
     but a fault."""
     try:
