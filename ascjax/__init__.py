@@ -3,9 +3,6 @@
 import importlib as _importlib
 from typing import TYPE_CHECKING
 
-from . import nn as nn
-from . import oracle as oracle
-from . import weights as weights
 from ._chain import Chain as Chain
 from ._chain import chain as chain
 from ._dtypes import AscendType as AscendType
@@ -49,9 +46,6 @@ from ._run import run_move as run_move
 from ._runs import Runs as Runs
 from ._sequence import Sequence as Sequence
 from ._sequence import sequence as sequence
-from .diagnosis import Diagnosis as Diagnosis
-from .diagnosis import Explanation as Explanation
-from .diagnosis import diagnose as diagnose
 from .instr import Params as Params
 from .instr.data_copy import DataCopyParams as DataCopyParams
 from .instr.data_copy_pad import DataCopyExtParams as DataCopyExtParams
@@ -74,22 +68,43 @@ from .instr.nddma import NdDmaLoopInfo as NdDmaLoopInfo
 from .instr.nddma import NdDmaParams as NdDmaParams
 from .instr.nddma import nddma_dci as nddma_dci
 from .instr.nz2nd import Nz2NdParamsFull as Nz2NdParamsFull
-from .sweeps import Sweep as Sweep
-from .sweeps import sweep as sweep
 
 if TYPE_CHECKING:
+    from . import cost as cost
+    from . import examples as examples
+    from . import nn as nn
+    from . import oracle as oracle
     from . import testing as testing
+    from . import weights as weights
+    from .diagnosis import Diagnosis as Diagnosis
+    from .diagnosis import Explanation as Explanation
+    from .diagnosis import diagnose as diagnose
     from .pictures import Picture as Picture
     from .pictures import draw as draw
     from .pictures import draw_difference as draw_difference
+    from .sweeps import Sweep as Sweep
+    from .sweeps import sweep as sweep
 
-_PICTURES = ("draw", "draw_difference", "Picture")
+# What an import need not wait for: packages, and the names that come from them.
+_PACKAGES = ("cost", "examples", "nn", "oracle", "testing", "weights")
+_LATER = {
+    "diagnosis": ("Diagnosis", "Explanation", "diagnose"),
+    "pictures": ("Picture", "draw", "draw_difference"),
+    "sweeps": ("Sweep", "sweep"),
+}
+_HOMES = {name: home for home, names in _LATER.items() for name in names}
 
 
 def __getattr__(name: str):
-    """What needs more of the package than models do: `asc.testing`, pictures."""
-    if name == "testing":
-        return _importlib.import_module(f"{__name__}.testing")
-    if name in _PICTURES:
-        return getattr(_importlib.import_module(f"{__name__}.pictures"), name)
+    """A package, or a name of one, when it is first used."""
+    if name in _PACKAGES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        found = getattr(_importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = found  # the next time it is there
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_PACKAGES, *_HOMES})

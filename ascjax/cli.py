@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import runpy
 import sys
 from pathlib import Path
@@ -10,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from . import cli_weights
+from . import cli_complete, cli_weights
 from ._errors import AscendError
 from .cli_diagnose import diagnose
+from .cli_overview import overview, version
 from .cli_verify import verify
 from .verify import _report as report
 
 app = typer.Typer(
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -51,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"ascjax {importlib.metadata.version('ascjax')}")
+        version()
         raise typer.Exit
 
 
@@ -72,7 +71,10 @@ def root(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Print the version."
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print versions, devices and products.",
         ),
     ] = False,
     with_file: Annotated[
@@ -89,17 +91,26 @@ def root(
     for file in with_file or []:
         _run_file(file)
     if context.invoked_subcommand is None:
-        print(context.get_help())
+        overview()
 
 
 @app.command("list")
 def list_(
     instruction: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="This instruction only; may be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="This instruction only; may be repeated.",
+            autocompletion=cli_complete.instructions,
+        ),
     ] = None,
     product: Annotated[
-        str | None, typer.Option(metavar="NAME", help="This product only.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="This product only.",
+            autocompletion=cli_complete.products,
+        ),
     ] = None,
 ) -> None:
     """List instructions, products and types."""
@@ -109,11 +120,12 @@ def list_(
 
 
 @app.command(
+    cls=cli_complete.ShowCommand,
     context_settings={
         "allow_extra_args": True,
         "ignore_unknown_options": True,
         "help_option_names": [],  # the help tells the instruction's fields too
-    }
+    },
 )
 def show(
     context: typer.Context,
@@ -122,7 +134,12 @@ def show(
         typer.Argument(
             help="Its name, as `ascjax list` has it, or the C struct's.",
             show_default=False,
+            autocompletion=cli_complete.instructions,
         ),
+    ] = None,
+    rest: Annotated[
+        list[str] | None,
+        typer.Argument(hidden=True, autocompletion=cli_complete.values),
     ] = None,
 ) -> None:
     """Show an instruction with its numbers put in: --field value ... [--why CELL]."""
@@ -131,7 +148,7 @@ def show(
     if instruction is None:
         said = "Name one: `ascjax list` has them."
         raise typer.BadParameter(said, param_hint="INSTRUCTION")
-    words = [instruction, *context.args]
+    words = [instruction, *(rest or []), *context.args]
     helped = words[0] in ("-h", "--help")
     name = next((w for w in words if not w.startswith("-")), None) if helped else None
     words = ["--help"] if helped else words[1:]

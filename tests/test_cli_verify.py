@@ -431,14 +431,6 @@ def test_no_paths_run_the_built_in_suite(capsys, monkeypatch):
     assert f"({_suite.DEFAULT_CASES})" in capsys.readouterr().out
 
 
-def test_no_arguments_and_version_are_friendly(capsys):
-    assert main([]) == 0
-    out = capsys.readouterr().out
-    assert all(word in out for word in ("Usage:", "verify", "list", "show"))
-    assert main(["--version"]) == 0
-    assert re.match(r"ascjax \d+\.\d+", capsys.readouterr().out)
-
-
 BAD = {
     "command": (["verfy"], "No such command 'verfy'"),
     "option": (["verify", "--fast"], "No such option: --fast"),

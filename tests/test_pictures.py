@@ -341,3 +341,24 @@ def test_show_writes_a_picture(tmp_path):
     assert "picture\nsource\n     0 Z" in out.getvalue()
     with pytest.raises(asc.ParamError, match="must end in"):
         show_command(Console(file=out), "load2d", [*words[:-1], "x.jpg"])
+
+
+def test_frames_at_an_edge_are_whole():
+    frames = [
+        patch
+        for axes in asc.draw(LOAD).figure.axes
+        for patch in axes.patches
+        if not patch.get_fill() and not patch.get_hatch() and patch.get_linewidth()
+    ]
+    tiles = LOAD.src_size // 256 + LOAD.dst_size // 256
+    outlines = [f for f in frames if type(f).__name__ == "Rectangle"]
+    assert len(outlines) >= tiles and not any(f.get_clip_on() for f in outlines)
+
+
+def test_a_text_explains_only_the_marks_that_it_has():
+    text = str(asc.draw(asc.Layout("NZ", (32, 64), "float")))
+    assert "…" in text and "not written" not in text
+    rows = move_of(asc.DataCopyParams(1, 1, 0, 0), src_size=64)
+    assert "… 2 rows without" in str(asc.draw(rows))
+    rows = move_of(asc.DataCopyParams(1, 1, 0, 0), src_size=48)
+    assert "… 1 row without" in str(asc.draw(rows))

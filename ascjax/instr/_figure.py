@@ -69,6 +69,7 @@ class Dimension:
       first, last: the elements.
       edges: which edge of each of them: a stride goes from start to start, a gap from
         end to start, a count from start to end.
+      down: whether it runs down where it is of one element.
 
     >>> Dimension.gap("dst", "dstGap", 1, 255, 512).edges
     ('end', 'start')
@@ -80,6 +81,7 @@ class Dimension:
     first: int
     last: int
     edges: tuple[Edge, Edge] = ("start", "start")
+    down: bool = False
 
     @classmethod
     def stride(
@@ -95,10 +97,10 @@ class Dimension:
 
     @classmethod
     def count(
-        cls, side: Side, field: str, value: int, first: int, last: int
+        cls, side: Side, field: str, value: int, first: int, last: int, down=False
     ) -> Dimension:
         """From the first to the last that are counted, both included."""
-        return cls(field, value, side, first, last, ("start", "end"))
+        return cls(field, value, side, first, last, ("start", "end"), down)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .._nest import Loop, LoopNest
 from .._runs import Stated
 from ._c_struct import CField
 from ._fields import c_name, constant, part
-from ._figure import Dimension, Figure, Tiles
+from ._figure import Dimension, Figure, Side, Tiles
 from ._nddma_structs import UNSET_PAD as UNSET_PAD
 from ._nddma_structs import NdDmaConfig as NdDmaConfig
 from ._nddma_structs import NdDmaLoopInfo as NdDmaLoopInfo
@@ -119,49 +119,28 @@ class NdDmaParams(Params):
 
     def figure(self, site: Site) -> Figure:
         info, pads = self.loop_info, self.padding()
-        (left, right), size = pads[0], info.loop_size[0]
-        step, at = info.loop_src_stride, info.loop_dst_stride
-        inside = sum(lp * by for (lp, _), by in zip(pads, at, strict=True))
-        lines = [
-            Dimension.count("src", "loopSize[0]", size, 0, (size - 1) * step[0]),
-            Dimension.count(
-                "dst", "loopLpSize[0]", left, inside - left * at[0], inside - at[0]
-            ),
-            Dimension.count(
-                "dst",
-                "loopRpSize[0]",
-                right,
-                inside + size * at[0],
-                inside + (size + right - 1) * at[0],
-            ),
-        ]
-        for a, (lp, _) in enumerate(pads[1:], 1):
-            name, n = f"[{a}]", info.loop_size[a]
-            lines.append(
-                Dimension.count("src", f"loopSize{name}", n, 0, (n - 1) * step[a])
+        read, put, sizes = info.loop_src_stride, info.loop_dst_stride, info.loop_size
+        written = [lp + n + rp for n, (lp, rp) in zip(sizes, pads, strict=True)]
+        inside = sum(lp * by for (lp, _), by in zip(pads, put, strict=True))
+        lines: list[Dimension] = []
+        for a, (n, (lp, rp)) in enumerate(zip(sizes, pads, strict=True)):
+            by, end, down = put[a], inside + n * put[a], a > 0
+            first = 0 if down else inside - lp * by
+            ways: tuple[tuple[Side, str, int, int, int], ...] = (
+                ("src", "loopSize", n if read[a] else 0, 0, (n - 1) * read[a]),
+                ("dst", "loopLpSize", lp, first, first + (lp - 1) * by),
+                ("dst", "loopRpSize", rp, end, end + (rp - 1) * by),
             )
-            lines.append(
-                Dimension.stride("src", f"loopSrcStride{name}", step[a], 0, step[a])
-            )
-            lines.append(
-                Dimension.stride("dst", f"loopDstStride{name}", at[a], 0, at[a])
-            )
-            lines.append(
-                Dimension.count("dst", f"loopLpSize{name}", lp, 0, (lp - 1) * at[a])
-            )
-        return Figure.of(
-            Tiles.lines(_row_of(step, info.loop_size)),
-            Tiles.lines(
-                _row_of(
-                    at,
-                    [
-                        lp + n + rp
-                        for n, (lp, rp) in zip(info.loop_size, pads, strict=True)
-                    ],
-                )
-            ),
-            *lines,
-        )
+            for side, name, value, start, stop in ways:
+                field = f"{name}[{a}]"
+                lines.append(Dimension.count(side, field, value, start, stop, down))
+            if down:
+                field = f"loopSrcStride[{a}]"
+                lines.append(Dimension.stride("src", field, read[a], 0, read[a]))
+                field = f"loopDstStride[{a}]"
+                lines.append(Dimension.stride("dst", field, by, 0, by))
+        src, dst = _row_of(read, sizes), _row_of(put, written)
+        return Figure.of(Tiles.lines(src), Tiles.lines(dst), *lines)
 
     def fill_bits(self, type: AscendType) -> int:
         return fill_bits(self.constant_value, type, _WHO, self.source)

@@ -137,8 +137,7 @@ class _Page:
         draw_dimensions(axes, box.lines, box.cell)
 
     def arrow(self, before: _Box, after: _Box, said: str) -> None:
-        start = before.x + before.left + before.inner[0] + 6
-        stop = max(start + 10, after.x + after.left - 8)
+        start, stop = before.x + before.width + 3, after.x - 3
         y = after.y + after.above + min(before.inner[1], after.inner[1], 60) / 2
         places = [(x / self.width, 1 - y / self.height) for x in (start, stop)]
         how = {"arrowstyle": "-|>", "color": INK, "lw": 1.2, "mutation_scale": 10}

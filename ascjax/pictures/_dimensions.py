@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,7 @@ LEVEL = 15.0
 _NEAR = 7.0  # points from the buffer to the first one
 _COLOUR = "#b0302a"
 _SIZE, _LETTER = 7.5, 4.7  # points of the text's height, and of a letter's width
+_TEXT = 10.0  # from one line of text to the next
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,6 +127,7 @@ def draw_dimensions(
       cell: points of a cell's width and height.
     """
     outer = _levels(items, "down")
+    lines = _apart(items, cell)
     for item in items:
         (x0, y0), (x1, y1) = item.ends
         away = _NEAR + LEVEL * item.level
@@ -145,7 +148,7 @@ def draw_dimensions(
                 _text(axes, (x, (y0 + y1) / 2), item.said, rotation=90)
             else:
                 x = -(_NEAR + LEVEL * (outer - 1) + 5) / cell[0]
-                _text(axes, (x, (y0 + y1) / 2), item.said, ha="right")
+                _text(axes, (x, lines[item.said]), item.said, ha="right")
         else:
             ends = item.ends
             _text(axes, ((x0 + x1) / 2, (y0 + y1) / 2), item.said)
@@ -159,6 +162,17 @@ def draw_dimensions(
                 zorder=3,
             )
         _line(axes, ends)
+
+
+def _apart(items: Iterable[Placed], cell: tuple[float, float]) -> dict[str, float]:
+    """The rows of texts that stand left of their lines, none on another."""
+    found: dict[str, float] = {}
+    last = -math.inf
+    left = [item for item in items if item.way == "down" and not item.fits]
+    for item in sorted(left, key=lambda item: sum(item.span)):
+        last = max(sum(item.span) / 2 / cell[1], last + _TEXT / cell[1])
+        found[item.said] = last
+    return found
 
 
 def _line(axes: Any, ends: Any) -> None:

@@ -147,6 +147,8 @@ class Grid:
 
     def way(self, line: Dimension) -> str:
         """How a dimension runs: "across", "down", or "" where it does neither."""
+        if line.first == line.last:
+            return "down" if line.down else "across"
         first, last = (self.tiles.place(end) for end in (line.first, line.last))
         across, down = (first[0] == last[0], first[1] == last[1])
         if across and down:

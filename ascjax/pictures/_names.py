@@ -11,6 +11,8 @@ def name_of(grid: Grid, tile: int) -> str:
     """A tile's number, with those of the source's tiles that are in it."""
     found = grid.panel.sources(tile)
     own = tile + grid.panel.start // grid.tiles.size
+    if found and len(found) > 2 and found[-1] - found[0] + 1 == len(found):
+        return f"{own}←{found[0]}…{found[-1]}"
     if not 0 < len(found) <= 2:
         return str(own)
     return f"{own}←{','.join(map(str, found))}"

@@ -94,18 +94,20 @@ def _frame(axes: Any, marked: np.ndarray) -> None:
 def _outline(axes: Any, grid: Grid, cell: tuple[float, float]) -> None:
     """Lines around tiles, or around the rows of a buffer that has none."""
     box = needed("matplotlib.patches").Rectangle
+    # Half of a line at an edge lies outside the axes.
+    line = {"fill": False, "ec": INK, "lw": 0.8, "clip_on": False}
     if grid.gap:
         for tile in range(grid.count):
             x, y = grid.corner(tile * grid.tiles.size)
             high, wide = grid.tile
-            axes.add_patch(box((x, y), wide, high, fill=False, ec=INK, lw=0.8))
+            axes.add_patch(box((x, y), wide, high, **line))
         return
     high, wide = grid.canvas.shape
     lines = needed("matplotlib.collections").LineCollection
     fine = [[(0, y), (wide, y)] for y in range(high + 1) if cell[1] >= 5]
-    fine += [[(x, 0), (x, high)] for x in range(wide + 1) if cell[0] >= 5]
+    fine += [[(x, 0), (x, high)] for x in range(wide + 1) if _each(grid.canvas, cell)]
     axes.add_collection(lines(fine, colors="#ffffff80", lw=0.5), autolim=False)
-    axes.add_patch(box((0, 0), wide, high, fill=False, ec=INK, lw=0.8))
+    axes.add_patch(box((0, 0), wide, high, **line))
 
 
 def _tiles(
@@ -166,7 +168,7 @@ def _numbers(
     first and last of runs."""
     if cell[1] < _SMALL + 1:
         return
-    each = _wide(str(int(canvas.max()))) <= cell[0]
+    each = _each(canvas, cell)
     for row, codes in enumerate(canvas):
         breaks = [0, *(np.flatnonzero(np.diff(codes) != 1) + 1).tolist(), len(codes)]
         for start, stop in itertools.pairwise(breaks):
@@ -181,6 +183,11 @@ def _numbers(
                     ink = on(colours[row, (a + b) // 2])
                     how = {"ha": "center", "va": "center_baseline", "color": ink}
                     axes.text((a + b) / 2, row + 0.5, said, size=_SMALL, **how)
+
+
+def _each(canvas: np.ndarray, cell: tuple[float, float]) -> bool:
+    """Whether each cell has room for its number."""
+    return _wide(str(int(canvas.max()))) <= cell[0]
 
 
 def _wide(said: str) -> float:

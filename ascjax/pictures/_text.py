@@ -29,16 +29,20 @@ _HUES = (
 )  # fmt: skip
 
 
+WORDS = -(2**63)
+"""The code of what stands for no element."""
+
+
 class Piece(NamedTuple):
     """A piece of a line.
 
     Attributes:
       text: what it says.
-      code: the source element that its colour stands for, or another code.
+      code: the source element that its colour stands for, another code, or WORDS.
     """
 
     text: str
-    code: int = KEEP
+    code: int = WORDS
 
 
 def lines_of(sheet: Sheet, rows: int = ROWS) -> Iterator[list[Piece]]:
@@ -52,9 +56,7 @@ def lines_of(sheet: Sheet, rows: int = ROWS) -> Iterator[list[Piece]]:
             if k == rows:
                 yield [Piece("    …")]
                 break
-            used |= {
-                piece.code for piece in line if piece.code < 0 and piece.text.strip()
-            }
+            used |= {piece.code for piece in line if WORDS < piece.code < 0}
             yield [Piece("    "), *line]
     told = dict.fromkeys(" ".join(_MARKS.get(code, _PADDING)) for code in sorted(used))
     if told:
@@ -119,7 +121,8 @@ def _of_rows(grid: Grid) -> Iterator[list[Piece]]:
             empty += 1
             continue
         if empty:
-            yield [Piece(f"… {empty} rows without a source element")]
+            rows = "1 row" if empty == 1 else f"{empty} rows"
+            yield [Piece(f"… {rows} without a source element")]
             empty = 0
         same = (codes[1:] == codes[:-1]) & (codes[1:] < 0)
         after = (codes[1:] == codes[:-1] + 1) & (codes[:-1] >= 0)

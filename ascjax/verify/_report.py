@@ -132,7 +132,7 @@ def _last_line(tally: Tally, seconds: float, status: int) -> str:
 
 def versions() -> dict[str, str]:
     """What ran: ascjax, Python, and the packages that the result depends on."""
-    names = ("ascjax", "jax", "jaxlib", "numpy")
+    names = ("ascjax", "jax", "jaxlib", "equinox", "numpy")
     found = {name: importlib.metadata.version(name) for name in names}
     return {**found, "python": platform.python_version(), "platform": sys.platform}
 
