@@ -164,6 +164,8 @@ def _check_written(told: Told, files: Sequence[Path]) -> None:
     """Refuse what could not be written, before the work and not after it."""
     if told.page is not None:
         check_report()
+        if told.json_file and told.page.resolve() == told.json_file.resolve():
+            raise typer.BadParameter("--json and --report name the same file.")
     for name, file in (("--json", told.json_file), ("--report", told.page)):
         if file is None:
             continue

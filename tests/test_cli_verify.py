@@ -487,6 +487,14 @@ def test_a_report_among_case_files_is_no_case_file(tmp_path, capsys):
     assert "must hold a list of cases" in capsys.readouterr().err
 
 
+def test_a_report_does_not_replace_another(tmp_path, capsys):
+    file = write(tmp_path, golden("load2d", pick=slice(1))[0])
+    words = ("--json", str(tmp_path / "x"), "--report", str(tmp_path / "." / "x"))
+    assert main(["verify", str(file), *words]) == 2
+    assert "--json and --report name the same file" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_report_does_not_replace_a_case_file(tmp_path, capsys):
     file = write(tmp_path, *golden("load2d", pick=slice(2)))
     before = file.read_text()
