@@ -37,12 +37,13 @@ def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> pytest.Collector | None:
     """A case file is a collector of its cases."""
-    if file_path.name.endswith(ENDINGS) or _named(file_path, parent.config):
+    named = file_path.name.endswith(ENDINGS)
+    if named or (_globbed(file_path, parent.config) and not _is_report(file_path)):
         return CaseFile.from_parent(parent, path=file_path)
     return None
 
 
-def _named(path: Path, config: pytest.Config) -> bool:
+def _globbed(path: Path, config: pytest.Config) -> bool:
     globs: list[str] = [*config.getini("ascjax_cases")]
     globs += config.getoption("--ascjax-cases") or []
     if not globs or path.suffix not in (".json", ".jsonl"):
@@ -52,6 +53,12 @@ def _named(path: Path, config: pytest.Config) -> bool:
     except ValueError:
         return False
     return any(fnmatch.fnmatch(name, glob) for glob in globs)
+
+
+def _is_report(path: Path) -> bool:
+    from ascjax.verify._files import is_report
+
+    return is_report(path)
 
 
 class CaseFile(pytest.File):

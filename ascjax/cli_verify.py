@@ -164,6 +164,8 @@ def _check_written(told: Told, files: Sequence[Path]) -> None:
     """Refuse what could not be written, before the work and not after it."""
     if told.page is not None:
         check_report()
+        if told.json_file and told.page.resolve() == told.json_file.resolve():
+            raise typer.BadParameter("--json and --report name the same file.")
     for name, file in (("--json", told.json_file), ("--report", told.page)):
         if file is None:
             continue
@@ -189,6 +191,10 @@ def _check_processes(
     if processes is None or process is None or process >= processes:
         said = "--coordinator needs --processes N and --process-id K, from 0 to N - 1."
         raise typer.BadParameter(said)
+    host, _, port = coordinator.rpartition(":")
+    if not host or not (port.isascii() and port.isdecimal()):
+        said = f"{coordinator!r} is neither HOST:PORT nor {AUTO}."
+        raise typer.BadParameter(said, param_hint="--coordinator")
 
 
 def _before(context: typer.Context) -> list[str]:

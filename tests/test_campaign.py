@@ -2,19 +2,21 @@
 
 import itertools
 import json
+import os
 from collections import Counter
 
+import numpy as np
 import pytest
 from campaign_helpers import SITE, dumps
 from case_file_helpers import scenario_of_one_fractal
 
-from ascjax import cli
+from ascjax import AscendError, cli
 from ascjax.campaign import _stream, _ways
 from ascjax.campaign._home import home
 from ascjax.campaign._run import begin, go_on
-from ascjax.campaign._state import State, StateError, begun, run_of
+from ascjax.campaign._state import State, StateError, begun, clear, run_of
 from ascjax.campaign._stream import Share, cases_of, count, results
-from ascjax.verify import CaseFileError
+from ascjax.verify import CaseFileError, case_files
 
 pytestmark = pytest.mark.quick
 
@@ -90,6 +92,26 @@ def test_shares_are_all_cases_each_once(tmp_path):
         assert {count(files, share) for share in shares} == {700}
 
 
+def test_a_file_that_grows_while_it_is_checked_is_refused(tmp_path):
+    file = dumps(tmp_path, 5)
+    with home(tmp_path / "state", [file], resume=False) as where:
+        state = begin([file], where, jit_every=8)
+        dumps(tmp_path, 6)
+        with pytest.raises(AscendError, match=r"stay as they are .* got more cases"):
+            go_on([file], state)
+
+
+def test_what_can_be_read_once_only_is_refused(tmp_path, capsys):
+    """It would wait for ever for somebody to write to the pipe again."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with names")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert run(tmp_path / "pipe.jsonl") == 2
+    assert (
+        "pipe.jsonl: the file must be on a disk: it is read" in capsys.readouterr().err
+    )
+
+
 def test_what_is_no_share_of_a_process_is_not_parsed(tmp_path):
     file = dumps(tmp_path, 600)
     lines = file.read_text().splitlines()
@@ -129,6 +151,52 @@ def test_a_state_beside_the_cases_is_no_case_file(tmp_path):
     assert run(file, "--state", tmp_path) == 0
     assert run(tmp_path, "--state", tmp_path, "--resume") == 0
     assert len(kept(tmp_path)) == 30
+
+
+def test_what_a_run_has_left_unfinished_is_no_case_file(tmp_path):
+    """Results of a process without any case, and a report that it was ended in."""
+    file = dumps(tmp_path, 30)
+    report = tmp_path / "report.json"
+    assert run(file, "--state", tmp_path, "--json", report) == 0
+    report.write_text(report.read_text()[:-200])
+    (tmp_path / "results-00001-000.jsonl").write_text("")
+    assert case_files([tmp_path]) == [file]
+    assert run(tmp_path, "--state", tmp_path, "--resume", "--json", report) == 0
+    # Other empty files, and other JSON cut short, are at fault.
+    (tmp_path / "results.jsonl").write_text("")
+    (tmp_path / "cut.json").write_text('[{"format": "ascjax-verify 1"')
+    assert {x.name for x in case_files([tmp_path]) if x != file} == {
+        "results.jsonl",
+        "cut.json",
+    }
+
+
+def test_other_maps_are_another_run(tmp_path, capsys):
+    one = {**SITE, "dtype": "half", "fields": {"repeatTimes": 1}}
+    file, state = tmp_path / "mine.jsonl", tmp_path / "state"
+    file.write_text(json.dumps({**one, "id": "a", "src_size": 256, "dst_size": 256}))
+    right = np.arange(256)
+    np.savez(tmp_path / "mine.npz", a=np.where(right == 3, 7, right))
+    assert run(file, "--state", state) == 1
+    assert run(file, "--state", state, "--resume") == 1
+    np.savez(tmp_path / "mine.npz", a=right)
+    assert run(file, "--state", state, "--resume") == 2
+    assert "got one with other files" in capsys.readouterr().err
+    (tmp_path / "mine.npz").write_text("damaged")
+    assert run(file, "--state", state, "--resume") == 2
+    assert "must be a readable .npz" in capsys.readouterr().err
+
+
+def test_only_files_of_a_state_are_taken_away_with_it(tmp_path):
+    file = dumps(tmp_path, 3)
+    assert run(file, "--state", tmp_path) == 0
+    names = ("results-mine.jsonl", "results-2026-12.jsonl", "results-00001.jsonl")
+    for name in names:
+        (tmp_path / name).write_text("[0, 1]\n")
+    assert begun(tmp_path) == (3, 3)
+    clear(tmp_path)
+    left = {one.name for one in tmp_path.iterdir()}
+    assert left == {file.name, "right.npz", "wrong.npz", *names}
 
 
 def test_the_folder_that_a_run_is_called_from_makes_no_difference(
@@ -188,6 +256,8 @@ def test_more_files_of_results_than_are_held_open(tmp_path):
         ("cases", ["--resume"], "of the same cases and version, got one with other"),
         ("jit", ["--resume", "--jit-every", "3"], "one with other jit_every"),
         ("garbage", ["--resume"], "hold a state of ascjax, got another run.json"),
+        ("none", [], "hold a run or no results, got results without their run.json"),
+        ("none", ["--resume"], "results without their run.json. Name another folder"),
     ],
 )
 def test_a_state_that_is_not_this_run_s_is_refused(
@@ -199,6 +269,8 @@ def test_a_state_that_is_not_this_run_s_is_refused(
         file.write_text(file.read_text().replace("row 3", "row three"))
     if change == "garbage":
         (state / "run.json").write_text('{"of": "something else"}')
+    if change == "none":
+        (state / "run.json").unlink()
     capsys.readouterr()
     assert run(file, "--state", state, *words) == 2
     assert text in capsys.readouterr().err
@@ -209,6 +281,24 @@ def test_a_state_that_cannot_be_written_is_refused(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     assert run(file, "--state", tmp_path / "taken") == 2
     assert "must be writable, got " in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_is_said_and_the_run_goes_on_later(tmp_path, capsys):
+    """Also where the end of a line finds no room when its file is closed."""
+    resource = pytest.importorskip("resource")
+    file, state = dumps(tmp_path, 40), tmp_path / "state"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, before[1]))
+    try:
+        assert run(file, "--state", state) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "must be writable, got File too large" in capsys.readouterr().err
+    done, total = begun(state)
+    assert 0 < done < total == 40
+    assert run(file, "--state", state, "--resume") == 0
+    assert "40 of 40 cases passed" in capsys.readouterr().out
+    assert begun(state) == (40, 40)
 
 
 # --- what is told

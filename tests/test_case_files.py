@@ -359,8 +359,22 @@ def test_lines_are_read_as_they_are_needed(tmp_path):
         (["[]"], r"line 1 must be an object, \{\.\.\.\}"),
         ([json.dumps(CASE)] * 2, "id must be used once in a file, got one"),
         ([json.dumps({**CASE, "src_ofset": 1})], "Write src_offset"),
+        (
+            [json.dumps({**CASE, "id": "a\ud83d"})],
+            r"whole characters.*got \\ud83d alone",
+        ),
+        ([json.dumps({**CASE, "\udc00": 1})], r"whole characters.*got \\udc00 alone"),
+        (['{"x": ' + "[" * 900 + "]" * 900 + "}"], "at most 32 deep, got deeper"),
     ],
 )
 def test_lines_at_fault_are_refused(tmp_path, texts, text):
     with pytest.raises(CaseFileError, match=text):
         read_cases(lines(tmp_path, *texts))
+
+
+def test_what_only_looks_like_half_characters_and_depth_is_read(tmp_path):
+    """A pair, the text of an escape, and many lists side by side."""
+    names = ["\U0001f600", "\\ud83d", "行 7", "[" * 50]
+    cases = [{**CASE, "id": name, "note": [[]] * 50} for name in names]
+    file = lines(tmp_path, *map(json.dumps, cases))
+    assert [case.id for case in read_cases(file)] == names

@@ -1,6 +1,7 @@
 """`ascjax verify FILE|DIR`: what it says, its exit status, and controls that go red."""
 
 import dataclasses
+import io
 import json
 import re
 import subprocess
@@ -277,6 +278,19 @@ def test_a_case_that_the_engine_refuses_is_an_error(capsys, tmp_path):
     assert "load2d_000: error: refused: load2d: repeat_times" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_names_that_the_output_cannot_hold_are_escaped(tmp_path, monkeypatch, encoding):
+    cases, _ = golden("load2d", pick=slice(1))
+    cases[0].update(id="行 7", src_size=1)
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        assert run(write(tmp_path, cases)) == 1
+    out.flush()
+    said = out.buffer.getvalue().decode(encoding)
+    assert ("行 7" if encoding == "utf-8" else r"\u884c 7") + ": error: " in said
+
+
 def test_a_field_of_a_wrong_kind_is_an_error_without_a_traceback(capsys, tmp_path):
     cases, maps = golden("nddma", pick=slice(1))
     cases[0]["fields"]["config"] = "fast"
@@ -471,6 +485,14 @@ def test_a_report_among_case_files_is_no_case_file(tmp_path, capsys):
         assert json.loads(report.read_text())["counts"]["passed"] == 2
     assert run(report) == 2
     assert "must hold a list of cases" in capsys.readouterr().err
+
+
+def test_a_report_does_not_replace_another(tmp_path, capsys):
+    file = write(tmp_path, golden("load2d", pick=slice(1))[0])
+    words = ("--json", str(tmp_path / "x"), "--report", str(tmp_path / "." / "x"))
+    assert main(["verify", str(file), *words]) == 2
+    assert "--json and --report name the same file" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_report_does_not_replace_a_case_file(tmp_path, capsys):

@@ -317,3 +317,12 @@ def test_show_tells_formula_loops_and_padding(capsys):
     assert main(["show", "load3dv2", "--help"]) == 0
     out = capsys.readouterr().out
     assert "--repeat-dst-stride" in out and "--pad-list" in out
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_what_leads_beyond_a_buffer_is_told_though_half_a_map_has_no_place(width):
+    """A map of half the width has no room for the filter: no warning, no division."""
+    shape = {"l1_h": 2, "l1_w": width + 1, "filter_w": width, "channel_size": 16}
+    params = asc.LoadData3DParamsV2(**shape, k_extension=16, m_extension=1)
+    with pytest.raises(asc.BoundsError, match="src must hold elements"):
+        asc.Move.of(params, src_size=4, dtype="half", product="910B", path="A1->A2")

@@ -142,6 +142,16 @@ def test_the_counts_are_those_of_the_run():
     )
 
 
+def test_no_product_is_counted_twice_whatever_its_name_is():
+    patterns = Patterns()
+    for k, one in enumerate(drawn_cases(5, 300)):
+        status = "error" if field(one, "dstGap") == 3 else "ok"
+        product = "any product" if k % 2 else one.product
+        patterns.add(dataclasses.replace(one, product=product, status=status))
+    found = patterns.found()[0]
+    assert found.failing_of + found.passing_of == 300
+
+
 def test_of_a_single_instruction_its_name_is_left_out():
     patterns = Patterns()
     for k in range(300):

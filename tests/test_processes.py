@@ -23,11 +23,12 @@ def command(*words):
     return [sys.executable, "-m", "ascjax", "verify", *map(str, words)]
 
 
-def started(*words):
+def started(*words, flags=(), cwd=None, stdout=subprocess.PIPE):
     return subprocess.Popen(
-        command(*words),
+        [sys.executable, *flags, *command(*words)[1:]],
         env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "error"},
-        stdout=subprocess.PIPE,
+        cwd=cwd,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -114,6 +115,45 @@ def test_processes_find_what_one_finds(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_what_lies_in_the_folder_of_the_call_makes_no_difference(tmp_path):
+    """Modules of that name, which the command itself does not import, and a file whose
+    name looks like an option."""
+    dumps(tmp_path, 3).rename(tmp_path / "-x.jsonl")
+    (tmp_path / "typer.py").write_text("raise RuntimeError('not this one')\n")
+    words = ("--processes", 1, "--", "-x.jsonl")
+    status, out, err = ended(started(*words, flags=["-P"], cwd=tmp_path))
+    assert (status, err) == (0, "")
+    assert "3 of 3 cases passed" in out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_result_that_cannot_be_told_is_no_failed_case(tmp_path):
+    """Python's own status for an error is that of a failed case."""
+    file, state = dumps(tmp_path, 3), tmp_path / "state"
+    words = (file, "--processes", 1, "--state", state)
+    with open("/dev/full", "w") as full:
+        status, _, err = ended(started(*words, stdout=full))
+    assert status == 3 and "No space left on device" in err
+    assert "process 0" in err and "3 of 3 cases are done; the same command" in err
+    assert begun(state) == (3, 3)
+
+
+def test_a_process_that_does_not_begin_is_no_failed_case(tmp_path):
+    file, state = dumps(tmp_path, 3), tmp_path / "state"
+    own = tmp_path / "own.py"
+    own.write_text("import os, sys\n'--supervised' in sys.argv and os._exit(1)\n")
+    words = ["--with", own, "verify", file, "--processes", 1, "--state", state]
+    assert cli.main([*map(str, words)]) == 3
+
+
+def test_auto_without_a_launcher_is_refused(tmp_path):
+    file, state = dumps(tmp_path, 3), tmp_path / "state"
+    words = (file, "--coordinator", "auto", "--state", state)
+    status, out, err = ended(started(*words))
+    assert (status, out) == (2, "") and "Traceback" not in err
+    assert "--coordinator auto must be under a launcher that JAX knows" in err
+
+
 def as_a_launcher(state, *options):
     """Two members, as a cluster's launcher starts them, each with words of its own."""
     with socket.socket() as free:
@@ -194,6 +234,13 @@ def test_a_file_at_fault_in_one_share_refuses_all(tmp_path, monkeypatch):
                 "2",
             ],
             "--process-id K, from 0 to N - 1",
+        ),
+        (
+            [
+                *("--coordinator", "head", "--state", "s"),
+                *("--processes", "2", "--process-id", "1"),
+            ],
+            "'head' is neither HOST:PORT nor auto",
         ),
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 from campaign_helpers import SITE, dumps
 
 import ascjax.dumps
+from ascjax import cli
 
 pytestmark = pytest.mark.quick
 
@@ -124,6 +125,16 @@ def test_other_files_are_named_by_globs(tmp_path, run, way):
         words = ["--ascjax-cases", "kernels/*.json"]
     found = run(*words, passed=1)
     assert found.says("kernels/one.json::one* PASSED*")
+
+
+def test_what_ascjax_has_written_among_them_is_left_out(tmp_path, run):
+    """A report, and the state of a run, as `ascjax verify` leaves them out of a
+    directory."""
+    write(tmp_path, [SIZED], "one.json")
+    words = ("--json", tmp_path / "report.json", "--state", tmp_path)
+    assert cli.main(["verify", "one.json", *map(str, words)]) == 0
+    assert len([*tmp_path.glob("*.json*")]) == 4
+    run("--ascjax-cases", "*.json", "--ascjax-cases", "*.jsonl", passed=1)
 
 
 def test_a_file_at_fault_is_an_error_in_one_line(tmp_path, run):

@@ -430,3 +430,8 @@ def test_without_a_package_the_extra_is_named(monkeypatch, package, run):
 def test_a_page_that_cannot_be_written_is_refused(tmp_path, run):
     with pytest.raises(asc.AscendError, match=r"--report .*x\.html must be writ"):
         page(tmp_path, run, name="none/x.html")
+
+
+def test_a_name_that_is_no_text_is_written_escaped(tmp_path, run):
+    """As a file's may be, whose bytes are not UTF-8."""
+    assert r"\udcff.json" in page(tmp_path, run, title="\udcff.json")

@@ -121,6 +121,32 @@ def test_a_case_says_all_itself(tmp_path):
         assert_same_move(none)
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"dst_before": BEFORE},
+        {"dst_after": BEFORE},
+        *({name: 1} for name in ("params", "dtype", "src_offset", "dst_offset")),
+        *({name: "L1->L0A"} for name in ("product", "path", "overlap")),
+    ],
+    ids=lambda beside: next(iter(beside)),
+)
+def test_what_a_case_or_file_says_itself_is_not_passed_over(tmp_path, beside):
+    """A test that names another buffer than the one that is compared would pass."""
+    file, (name,) = tmp_path / "a.npz", beside
+    np.savez(file, src=SRC, dst_after=left())
+    site = {"instruction": "load2d", "product": "910B", "path": "A1->A2"}
+    case = {**site, "dtype": "half", "fields": P.to_fields(), "dump": "a.npz"}
+    (tmp_path / "cases.json").write_text(json.dumps([case]))
+    (one,) = verify.read_cases(tmp_path / "cases.json")
+    assert_same_move(one)
+    with pytest.raises(asc.ParamError, match=f"{name} must be left to a case, got one"):
+        assert_same_move(one, **beside)
+    if name.startswith("dst_") and name != "dst_offset":
+        with pytest.raises(asc.ParamError, match=f"{name} must be left to a file"):
+            assert_same_move(file, params=P, dtype="half", **beside)
+
+
 def test_several_calls_in_order():
     calls = [asc.Call(P), asc.Call(P, 256, 1024)]
     after = np.array(asc.load_data(SRC, P, dst=left(), src_offset=256, dst_offset=1024))

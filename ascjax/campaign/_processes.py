@@ -33,6 +33,10 @@ class LostError(AscendError):
     """Another process of the run has gone."""
 
 
+class UnjoinedError(AscendError):
+    """No other process can be found."""
+
+
 class Ended(NamedTuple):
     """How a run in several processes ended.
 
@@ -51,9 +55,19 @@ def join(coordinator: str, processes: int | None, process: int | None) -> Share:
     Args:
       coordinator: HOST:PORT of process 0, which listens there; "auto" leaves all three
         to JAX, which knows Slurm, Open MPI and others.
+    Raises:
+      UnjoinedError: where JAX cannot tell.
     """
     if coordinator == AUTO:
-        jax.distributed.initialize()
+        try:
+            jax.distributed.initialize()
+        except ValueError as error:
+            field, rule = "--coordinator auto", "be under a launcher that JAX knows"
+            fix = "Give HOST:PORT, --processes N and --process-id K."
+            got = f"none ({error})"
+            raise UnjoinedError(
+                "verify", field, rule, got, fix, "docs/scale.md"
+            ) from None
     else:
         jax.distributed.initialize(coordinator, processes, process)
     return Share(jax.process_index(), jax.process_count())
@@ -111,18 +125,21 @@ def watch_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def supervise(command: Sequence[str], processes: int) -> Ended:
+def supervise(
+    command: Sequence[str], processes: int, paths: Sequence[str] = ()
+) -> Ended:
     """Run a command as several processes on this machine until all have ended; where
     one ends badly the others are ended with it.
 
     Args:
-      command: to which each process's number and the coordinator are added.
+      command: to which each process's number and the coordinator are added, and
+      paths: after them, whatever their names are.
     """
     env = {"JAX_PLATFORMS": "cpu", **os.environ}
     where = ["--coordinator", f"127.0.0.1:{_free_port()}"]
     running = [
         subprocess.Popen(
-            [*command, "--process-id", str(k), *where],
+            [*command, "--process-id", str(k), *where, "--", *paths],
             stdin=subprocess.PIPE,
             env=env,
             start_new_session=True,  # an interrupt is for this process to pass on

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .._errors import AscendError
+from ..verify import CaseFileError
 from ._home import Home
 from ._processes import gathered
 from ._state import State, StateError, clear, run_of
@@ -33,6 +34,7 @@ def begin(
     refused: AscendError | None = None
     state, mind, run = None, 0, {}
     try:
+        _check_kept(files)
         run = run_of(files, count(files, share), jit_every)
         text = json.dumps(run, sort_keys=True).encode()
         mind = int.from_bytes(hashlib.sha256(text).digest()[:7], "little")
@@ -48,6 +50,15 @@ def begin(
     if state is not None and not state.done.any():
         clear(home.folder)
     raise refused
+
+
+def _check_kept(files: Sequence[Path]) -> None:
+    """Refuse what can be read once only, or not to its end."""
+    for file in files:
+        if file.exists() and not file.is_file():
+            rule, fix = "be on a disk: it is read more than once", "Save it first."
+            got = "a directory" if file.is_dir() else "a pipe or a device"
+            raise CaseFileError(str(file), "the file", rule, got, fix)
 
 
 def _disagreed(minds: np.ndarray, mind: int, folder: Path) -> StateError | None:
@@ -79,11 +90,16 @@ def go_on(
       advance: called with (cases done, all cases), about.
     Raises:
       StateError: a disk that is full; results of another process that are missing.
+      AscendError: case files to which something is still written.
     """
     done, total = state.done, state.run["cases"]
     before = int(done.sum())
 
     def mine(position: int) -> bool:
+        if position >= total:
+            rule, got = "stay as they are while they are checked", "more cases"
+            fix = "Write them whole, and begin anew."
+            raise AscendError("verify", "the case files", rule, got, fix)
         return share.has(position) and not done[position]
 
     todo = ((k, case) for k, case in cases_of(files, mine) if case is not None)

@@ -12,6 +12,7 @@ import hashlib
 import importlib.metadata
 import json
 import os
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,7 +20,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .._errors import AscendError
-from ..verify._files import STATE
+from ..verify._files import RESULTS, STATE
 from ..verify._result import Result
 
 _RUN = "run.json"
@@ -46,8 +47,20 @@ def run_of(files: Sequence[Path], total: int, jit_every: int) -> dict[str, Any]:
 
 
 def _digest(file: Path) -> str:
+    """Of a case file, and of the maps beside it."""
     with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+        digest = hashlib.file_digest(opened, "sha256")
+    digest.update(_sums(file.with_suffix(".npz")))
+    return digest.hexdigest()
+
+
+def _sums(maps: Path) -> bytes:
+    """What an .npz says of its members, which takes no reading of them."""
+    try:
+        with zipfile.ZipFile(maps) as held:
+            return repr([(one.filename, one.CRC) for one in held.infolist()]).encode()
+    except Exception:  # none, or damaged: a case that needs it says so
+        return b""
 
 
 class State:
@@ -84,6 +97,9 @@ class State:
             fix = "Add --resume to go on with it, or name another folder."
             raise StateError(folder, "be new", "one that has begun", fix)
         if held is None:
+            if next(folder.glob(RESULTS), None) is not None:
+                got, fix = f"results without their {_RUN}", "Name another folder."
+                raise StateError(folder, "hold a run or no results", got, fix)
             with _writing(folder):
                 fresh = folder / f"{_RUN}.{os.getpid()}"
                 fresh.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
@@ -99,7 +115,7 @@ class State:
 
     def read(self) -> None:
         """Find the results in all files, those that came since included."""
-        self._names = sorted(self.folder.glob("results-*.jsonl"))
+        self._names = sorted(self.folder.glob(RESULTS))
         self._file[:] = -1
         for k, name in enumerate(self._names):
             with _writing(self.folder), name.open("rb") as lines:
@@ -135,8 +151,11 @@ class State:
         """A new file for the results of one process."""
         with _writing(self.folder):
             file = _new_file(self.folder, process)
-        with file:
+        try:
             yield Writer(file, self.folder)
+        finally:
+            with _writing(self.folder):  # what is left of a line may find no room
+                file.close()
 
 
 class Writer:
@@ -167,7 +186,7 @@ def begun(folder: Path) -> tuple[int, int] | None:
 def clear(folder: Path) -> None:
     """Take the state in a folder away."""
     with contextlib.suppress(OSError):
-        for name in (*folder.glob("results-*.jsonl"), folder / _RUN):
+        for name in (*folder.glob(RESULTS), folder / _RUN):
             name.unlink(missing_ok=True)
 
 

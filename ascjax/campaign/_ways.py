@@ -63,19 +63,33 @@ def in_processes(work: Work, told: Told, processes: int, before: Sequence[str]) 
       before: options of `ascjax` itself.
     """
     with home(work.state, work.files, resume=work.resume) as where:
-        command = [sys.executable, "-m", "ascjax", *before, "verify"]
-        command += [str(path) for path in work.paths]
+        command = [*_python(), "-m", "ascjax", *before, "verify"]
         command += ["--processes", str(processes), "--jit-every", str(work.jit_every)]
         command += ["--state", str(where.folder), *["--resume"] * where.resumes]
         command += [*told.words(), "--supervised"]
         try:
-            ended = _processes.supervise(command, processes)
+            paths = [str(path) for path in work.paths]
+            ended = _processes.supervise(command, processes, paths)
         except KeyboardInterrupt:
             return _stopped("interrupted", where, INTERRUPTED)
         if ended.status is None:
             return _stopped(ended.said, where, LOST)
+        if ended.status == 1 and not _complete(where.folder):  # it is Python's own too
+            return _stopped("process 0 ended with status 1", where, LOST)
         where.finished = ended.status in (0, 1)
         return ended.status
+
+
+def _python() -> list[str]:
+    """Python, which finds modules in the folder that it is called from where this
+    process does."""
+    here = os.getcwd() in (os.path.abspath(path) for path in sys.path)
+    return [sys.executable] if here else [sys.executable, "-P"]
+
+
+def _complete(folder: Path) -> bool:
+    done, total = begun(folder) or (0, 1)
+    return done == total
 
 
 def as_member(
@@ -102,7 +116,13 @@ def as_member(
         with _ends_the_process(), report.progress("cases", show=show) as advance:
             go_on(work.files, state, share=share, advance=advance)
             _processes.leave()
-    return told.tell_of(work.paths, work.files, state) if first else 0
+    try:
+        return told.tell_of(work.paths, work.files, state) if first else 0
+    except AscendError:
+        raise
+    except Exception:  # Python's own status says that a case failed
+        traceback.print_exc()
+        return CRASHED
 
 
 def _begun(
@@ -110,7 +130,10 @@ def _begun(
 ) -> tuple[Share, State | AscendError]:
     """A share, and the state; or the error of this process, where all have one."""
     with _ends_the_process():
-        share = _processes.join(*place)
+        try:
+            share = _processes.join(*place)
+        except _processes.UnjoinedError as error:
+            return Share(), error
         try:
             state = begin(work.files, where, jit_every=work.jit_every, share=share)
         except _processes.LostError:

@@ -245,6 +245,8 @@ class LoadData3DParamsV2(Params):
         count = self.m_extension, self.k_extension // length
         r, b = (index.ravel() for index in np.indices(count, np.int64))
         matrix, place = Matrix.of(self, c0), Place.of(self, site)
+        if min(matrix.count) < 1:  # `rules` say it of a call; here one is only tried
+            raise ZeroDivisionError("the filter has no place in the map")
         runs = Runs(
             (("r", count[0]), ("b", count[1])),
             place.addresses(r, b * length),

@@ -72,7 +72,7 @@ def write_page(
         most_calls=_CALLS,
     )
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         got = error.strerror or type(error).__name__
         fix = "Name a file in a directory that exists and that you may write to."

@@ -112,13 +112,13 @@ def table(counts: Counts, traits: Sequence[Trait]) -> collections.Counter[Group]
             if trait.test == "size":
                 sizes.setdefault(trait[:2], {})[trait.value] = cases
                 continue
-            for where in (product, ANY):
+            for where in dict.fromkeys((product, ANY)):
                 found[Group(trait, where)] += cases
         for field, of_size in sizes.items():
             for bound in bounds[field]:
                 trait = Trait(*field, "at least", bound)
                 cases = sum(n for size, n in of_size.items() if size >= bound)
-                for where in (product, ANY):
+                for where in dict.fromkeys((product, ANY)):
                     found[Group(trait, where)] += cases
     return found
 

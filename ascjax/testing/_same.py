@@ -75,7 +75,8 @@ def assert_same_move(
         there are fractals, with its bits and those around it, and what `asc.diagnose`
         finds.
       ParamError, SupportError, BoundsError, AlignmentError, OverlapError: a call that
-        is refused, and buffers of other types or sizes.
+        is refused, buffers of other types or sizes, and what a file or a case says
+        itself.
       DumpError: a file at fault.
     Gradient: none.
     Source: instructions.md, Units and sections 1 to 6 and 9.
@@ -89,9 +90,16 @@ def assert_same_move(
     AssertionError: load2d: 256 of 256 elements differ, the first: destination ...
     """
     site = {"product": product, "path": path, "overlap": overlap}
+    buffers = {"dst_before": dst_before}
     if isinstance(src, Case):
+        site |= {"overlap": None if overlap == "error" else overlap, "dtype": dtype}
+        site |= {"src_offset": src_offset or None, "dst_offset": dst_offset or None}
+        _check_idle("a case", dst_after=dst_after, params=params, **buffers, **site)
         claimed = _of_case(src)
     elif isinstance(src, str | os.PathLike):
+        if params is not None:
+            buffers["dst_after"] = dst_after
+        _check_idle("a file", **buffers)
         given = dst_after if params is None else params
         calls = given_calls(_WHO, given, src_offset, dst_offset)
         claimed = _of_file(Path(src), calls, dtype, site)
@@ -103,6 +111,14 @@ def assert_same_move(
     text = _difference(claimed, diagnose)
     if text:
         raise AssertionError(text)
+
+
+def _check_idle(what: str, **given: Any) -> None:
+    """Refuse what stands beside a case or file that says it itself."""
+    for field, value in given.items():
+        if value is not None:
+            rule, fix = f"be left to {what}", f"Put it into {what}, or pass arrays."
+            raise ParamError(_WHO, field, rule, "one beside it", fix, SOURCE)
 
 
 def _of_case(case: Case) -> _Claimed:

@@ -12,6 +12,12 @@ FORMAT = "ascjax-verify 1"
 STATE = "ascjax-state 1"
 """What a report calls itself, in its `format`, and what the state of a run does."""
 
+RESULTS = f"results-{'[0-9]' * 5}-{'[0-9]' * 3}*.jsonl"
+"""Files of results in a state, as a glob."""
+
+_BEGINS = f'{{\n "format": "{FORMAT}"'
+"""How `ascjax verify` begins a report, also one that it was ended in."""
+
 
 def case_files(paths: Iterable[Path]) -> list[Path]:
     """The case files that paths stand for: a directory is its own *.json and *.jsonl,
@@ -24,7 +30,7 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir():
             named = sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
-            inside = [one for one in named if not _report(one)]
+            inside = [one for one in named if not is_report(one)]
             if not inside:
                 rule = "hold at least one .json or .jsonl file"
                 fix = "Name another directory."
@@ -36,13 +42,17 @@ def case_files(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def _report(path: Path) -> bool:
+def is_report(path: Path) -> bool:
     """Whether a file is a report or part of a state; one that cannot be read is none,
     but a fault."""
     try:
         if path.suffix == ".jsonl":  # of cases each line is an object
             with path.open(encoding="utf-8-sig") as lines:
-                return lines.read(1) == "["
+                first = lines.read(1)
+            return first == "[" or (not first and path.match(RESULTS))
+        with path.open(encoding="utf-8-sig") as file:
+            if file.read(len(_BEGINS)) == _BEGINS:
+                return True
         text = path.read_text(encoding="utf-8-sig")
         data = json.loads(text) if text.lstrip().startswith("{") else None
     except (OSError, ValueError, RecursionError):

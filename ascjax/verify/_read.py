@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,11 @@ def chosen_cases(
     return _with_maps(cases, maps) if maps.exists() else cases
 
 
+_DEEPEST = 32
+"""Lists and objects inside each other: three would do, and many cannot be written."""
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
 _Numbered = Iterator[tuple[int, Case | Scenario | None]]
 
 
@@ -122,11 +128,38 @@ def _of_line(file: str, name: str, line: str) -> Entry:
 
 def _json(file: str, what: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         fix = "Name the .json or .jsonl file; its maps are found beside it."
         got = " ".join(str(error).split())
         raise CaseFileError(file, what, "be JSON text", got, fix) from None
+    fix = "Correct the file."
+    if text.count("[") + text.count("{") > _DEEPEST and _deep(data):
+        rule = f"hold lists and objects at most {_DEEPEST} deep"
+        raise CaseFileError(file, what, rule, "deeper ones", fix)
+    if half := _half_character(text, data):
+        rule = "hold whole characters, which UTF-8 can write"
+        raise CaseFileError(file, what, rule, half, fix)
+    return data
+
+
+def _deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(_DEEPEST):
+        held = (x.values() if isinstance(x, dict) else x for x in level)
+        level = [one for x in held for one in x if isinstance(one, dict | list)]
+    return bool(level)
+
+
+def _half_character(text: str, data: Any) -> str:
+    """One half of a pair of UTF-16 that stands alone, as JSON writes it, or ""."""
+    if _HALF.search(text) is None:
+        return ""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        return f"\\u{ord(error.object[error.start]):04x} alone"
+    return ""
 
 
 def _cannot_read(file: str, error: Exception) -> CaseFileError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.metadata
+import io
 import json
 import platform
 import sys
@@ -25,7 +26,10 @@ from ._tally import Row, Tally
 
 
 def console() -> Console:
-    """Standard output; 100 columns wide where it is no terminal."""
+    """Standard output; 100 columns wide where it is no terminal. What its encoding
+    lacks is escaped: names in case files are any."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=100)
 
