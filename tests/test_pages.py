@@ -9,6 +9,9 @@ pytestmark = pytest.mark.quick
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {
+    "tour.md": {"move", "l0a", "buffer", "road", "mm", "found"},
+    "cost.md": {"mm", "best", "move"},
+    "lowering.md": {"padded", "boxes", "windows"},
     "layouts.md": {"nz", "zn", "stored"},
     "cube.md": {"mm", "own", "big", "held"},
     "weights.md": {"loaded", "back", "entry", "router"},

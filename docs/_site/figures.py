@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from ascjax.examples import LEFT_OUT, Figure, figures
 
 FOLDER = "pictures"
+_TEXT = """Every figure and worked example of the five documents, rebuilt: the picture is
+drawn from the map, and each number that the document states is read off the map again
+while this page is made. Where one differs, the page is not made."""
 
 
 def page() -> str:
@@ -21,9 +24,7 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     yield "# The documents' figures"
     yield ""
-    yield "Every figure and worked example of the five documents, rebuilt: the picture is "
-    yield "drawn from the map, and each number that the document states is read off the "
-    yield "map again while this page is made. The page is not made where one differs."
+    yield _TEXT
     yield ""
     document = ""
     for figure in figures():

@@ -1,4 +1,4 @@
-"""The pictures that README and the tour show, drawn again: python docs/_site/images.py."""
+"""The pictures of README and the tour, drawn again: python docs/_site/images.py."""
 
 from __future__ import annotations
 

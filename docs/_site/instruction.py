@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from words import WORDS, unit
+
 import ascjax as asc
 from ascjax._products import PRODUCTS
 from ascjax.explore._form import form_of
@@ -14,7 +16,6 @@ from ascjax.instr import REGISTRY
 from ascjax.instr._fields import c_name
 from ascjax.show._move import move_of
 from ascjax.verify._names import COMPUTES
-from words import WORDS, unit
 
 EVERY = {**REGISTRY, **COMPUTES}
 ERRATA = Path(__file__).parents[1] / "spec" / "errata.md"
