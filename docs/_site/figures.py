@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ascjax.examples import LEFT_OUT, Figure, figures
 
 FOLDER = "pictures"
-_TEXT = """Every figure and worked example of the five documents, rebuilt: the picture is
+_TEXT = """Every figure and worked example of the five documents, rebuilt. A picture is
 drawn from the map, and each number that the document states is read off the map again
 while this page is made. Where one differs, the page is not made."""
 
