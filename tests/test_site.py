@@ -64,6 +64,7 @@ def test_every_instruction_is_in_the_navigation():
 def test_chinese_pages_have_the_same_rows_and_chinese_units(site):
     instruction, words = site("instruction"), site("words")
     assert words.WORDS["en"].keys() == words.WORDS["zh"].keys()
+    assert words.SUMMARIES_ZH.keys() == instruction.EVERY.keys()
     for name, cls in instruction.EVERY.items():
         english, chinese = (
             instruction.page_of(name, language, "x.svg") for language in ("en", "zh")
