@@ -46,6 +46,10 @@ def test_each_instruction_has_a_page_with_all_that_it_declares(site):
         check_page(text, cls)
         assert cls.__name__ in text and (name == "mmad" or "x.svg" in text)
         assert f"[{name}]({name}.md)" in instruction.index_of("en")
+        for block in re.findall(r"```python\n(.*?)```", text, re.S):
+            made = {}
+            exec(block, made)
+            assert made["params"] == instruction.form_of(name).start.params
 
 
 def test_a_page_without_a_field_goes_red(site):
@@ -64,6 +68,7 @@ def test_every_instruction_is_in_the_navigation():
 def test_chinese_pages_have_the_same_rows_and_chinese_units(site):
     instruction, words = site("instruction"), site("words")
     assert words.WORDS["en"].keys() == words.WORDS["zh"].keys()
+    assert words.SUMMARIES_ZH.keys() == instruction.EVERY.keys()
     for name, cls in instruction.EVERY.items():
         english, chinese = (
             instruction.page_of(name, language, "x.svg") for language in ("en", "zh")

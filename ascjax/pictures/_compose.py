@@ -6,6 +6,8 @@ import dataclasses
 import textwrap
 from typing import Any
 
+import numpy as np
+
 from ._colours import FAINT, INK, PLAIN, WRONG, Scale
 from ._dimensions import Placed, above, draw_dimensions, left_of, placed, right_of
 from ._extra import needed
@@ -65,18 +67,20 @@ def compose(sheet: Sheet) -> Any:
     """The figure of a sheet."""
     boxes = [_Box(Grid(panel)) for panel in sheet.panels]
     beside = _sized(boxes, len(boxes) > 2)
-    text = [line for said in sheet.lines for line in textwrap.wrap(said, 130)]
+    text = [line for said in sheet.lines for line in _wrapped(said)]
     top = _MARGIN + _TITLE + _LINE * len(text) + 6
     x, y = _MARGIN, top
-    for box in boxes:
+    for k, box in enumerate(boxes):
         box.x, box.y = x, y
         if beside:
-            x += box.width + _APART
+            name = sheet.steps[k] if k < len(sheet.steps) else ""
+            x += box.width + max(_APART, 4.2 * len(name) + 8)
         else:
             y += box.height + _APART / 2
     width = max(max(box.x + box.width for box in boxes) + _MARGIN, 420)
     bottom = max(box.y + box.height for box in boxes)
-    height = bottom + _LEGEND + _MARGIN
+    legend = _legend(boxes)
+    height = bottom + (_LEGEND if legend else 0) + _MARGIN
     with needed("matplotlib.style").context("default"):
         figure = needed("matplotlib.figure").Figure(figsize=(width / 72, height / 72))
         page = _Page(figure, width, height)
@@ -88,7 +92,7 @@ def compose(sheet: Sheet) -> Any:
             page.panel(box, scale)
             if k and beside and k <= len(sheet.steps):
                 page.arrow(boxes[k - 1], box, sheet.steps[k - 1])
-        page.legend(boxes, bottom + _LEGEND / 2 + 4)
+        page.legend(legend, bottom + _LEGEND / 2 + 4)
     return figure
 
 
@@ -147,25 +151,35 @@ class _Page:
         self.figure.add_artist(arrow)
         self.text((start + stop) / 2, y - 9, said, size=6.5, ha="center")
 
-    def legend(self, boxes: list[_Box], y: float) -> None:
-        """What is there besides source elements."""
-        box = needed("matplotlib.patches").Rectangle
-        shown = {int(c) for b in boxes for c in set(b.grid.canvas[b.grid.canvas < 0])}
-        x = _MARGIN
-        for code, name in _NAMES.items():
-            if code not in shown:
-                continue
+    def legend(self, entries: list[tuple[str, dict[str, Any]]], y: float) -> None:
+        """What is there besides source elements: names, and how they look."""
+        box, x = needed("matplotlib.patches").Rectangle, _MARGIN
+        for name, how in entries:
             axes = self.axes(x, y - 5, 16, 10)
             axes.set(xlim=(0, 1), ylim=(0, 1))
             axes.set_axis_off()
-            hatch = {KEEP: "////", FILL: ".."}.get(code)
-            edge = {KEEP: "#c2c2c2", FILL: "#8d6b97"}.get(code, FAINT)
-            how = {"facecolor": PLAIN[code], "edgecolor": edge, "hatch": hatch}
-            axes.add_patch(box((0, 0), 1, 1, lw=0.8, **how))
+            axes.add_patch(box((0, 0), 1, 1, **how))
             self.text(x + 21, y, name, size=8)
             x += 30 + 5.2 * len(name) + 14
-        if any(b.grid.marked is not None for b in boxes):
-            axes = self.axes(x, y - 5, 16, 10)
-            axes.set_axis_off()
-            axes.add_patch(box((0, 0), 1, 1, fill=False, ec=WRONG, lw=2.2))
-            self.text(x + 21, y, "differs", size=8)
+
+
+def _legend(boxes: list[_Box]) -> list[tuple[str, dict[str, Any]]]:
+    """The entries of a legend."""
+    shown = {int(c) for b in boxes for c in np.unique(b.grid.canvas)}
+    found: list[tuple[str, dict[str, Any]]] = []
+    for code, name in _NAMES.items():
+        if code in shown:
+            hatch, edge = {KEEP: ("////", "#c2c2c2"), FILL: ("..", "#8d6b97")}.get(
+                code, (None, FAINT)
+            )
+            how = {"facecolor": PLAIN[code], "edgecolor": edge, "hatch": hatch}
+            found.append((name, {**how, "lw": 0.8}))
+    if any(b.grid.marked is not None for b in boxes):
+        found.append(("differs", {"fill": False, "ec": WRONG, "lw": 2.2}))
+    return found
+
+
+def _wrapped(said: str) -> list[str]:
+    """A caption in lines, none of which ends between a field and its value."""
+    lines = textwrap.wrap(said.replace(" = ", "\u00a0=\u00a0"), 130)
+    return [line.replace("\u00a0", " ") for line in lines]

@@ -147,7 +147,7 @@ def draw_dimensions(
             if item.fits:
                 _text(axes, (x, (y0 + y1) / 2), item.said, rotation=90)
             else:
-                x = -(_NEAR + LEVEL * (outer - 1) + 5) / cell[0]
+                x = -(_NEAR + LEVEL * (outer - 1) + 7) / cell[0]
                 _text(axes, (x, lines[item.said]), item.said, ha="right")
         else:
             ends = item.ends

@@ -171,7 +171,8 @@ def caption(move: Move) -> str:
         **{k: n for k, n in starts.items() if n},
     }
     said = [f"{name} = {value}" for name, value in fields.items()][:_FIELDS]
-    more = f", and {len(move.calls) - 1} calls more" if len(move.calls) > 1 else ""
+    more = len(move.calls) - 1
+    more = f", and {more} more call{'s' * (more > 1)}" if more else ""
     return ", ".join(said) + more
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from words import WORDS, unit
+from words import SUMMARIES_ZH, WORDS, unit
 
 import ascjax as asc
 from ascjax._products import PRODUCTS
@@ -73,8 +73,8 @@ def _lines(name: str, language: str, picture: str) -> Iterator[str]:
     cls, words = EVERY[name], WORDS[language]
     yield f"# {name}"
     yield ""
-    summary = (cls.__doc__ or "").split("\n\n")[0].strip()
-    yield f"{' '.join(summary.split())}" if language == "en" else f"`{cls.__name__}`"
+    summary = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+    yield SUMMARIES_ZH.get(name, summary) if language == "zh" else summary
     yield ""
     yield f"{words['function']}: `asc.{cls.op}` · {words['params']}: `{cls.__name__}`"
     yield f" · {words['source']}: {cls.source}"
