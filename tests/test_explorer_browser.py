@@ -73,7 +73,8 @@ def server(home):
         yield address
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=20)
+    assert f"{address}  (Ctrl-C ends it)" in said and "Traceback" not in said, said
 
 
 @pytest.fixture(scope="module")
