@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from test_docstrings import PUBLIC
+from test_sixth_instruction import installed
 
 import ascjax as asc
 from ascjax.examples import figures
@@ -41,7 +43,7 @@ def check_page(text, cls):
 
 def test_each_instruction_has_a_page_with_all_that_it_declares(site):
     instruction = site("instruction")
-    for name, cls in instruction.EVERY.items():
+    for name, cls in instruction.every().items():
         text = instruction.page_of(name, "en", "x.svg")
         check_page(text, cls)
         assert cls.__name__ in text and (name == "mmad" or "x.svg" in text)
@@ -64,7 +66,7 @@ def test_every_instruction_is_in_the_navigation():
 def test_chinese_pages_have_the_same_rows_and_chinese_units(site):
     instruction, words = site("instruction"), site("words")
     assert words.WORDS["en"].keys() == words.WORDS["zh"].keys()
-    for name, cls in instruction.EVERY.items():
+    for name, cls in instruction.every().items():
         english, chinese = (
             instruction.page_of(name, language, "x.svg") for language in ("en", "zh")
         )
@@ -83,11 +85,81 @@ def test_the_figures_page_shows_every_number_beside_its_picture(site):
             assert f"| `{fact.field}` | " in text and f"| {shown} |" in text
 
 
-def test_errata_lead_to_the_pages_of_their_instructions(site):
+def test_each_erratum_is_on_the_page_of_its_instruction(site):
+    errata, instruction = site("errata"), site("instruction")
+    held = {number for line in errata.OF.values() for number in line.split()}
+    assert held | {*errata.GENERAL} == errata.told().keys()
+    assert errata.OF.keys() <= instruction.every().keys()
+    text = instruction.page_of("nz2nd", "en", "x.svg")
+    assert "- [E6](../spec/errata.md#e6): NZ2ND:" in text and "[Q16]" not in text
+
+
+def test_products_of_numbers_are_no_emphasis(site):
+    errata = site("errata")
+    page = errata.as_lists(errata.FILE.read_text())
+    assert r"gives an iteration as 16\*64\*0.5 bytes" in page
+    assert page.count('- <a id="') == len(errata.told())
+    plain = re.sub(r"`[^`]*`", "", page)
+    assert re.findall(r"(?<!\\)\*(?=\w)[^*\n]*(?<=\w)\*(?=\w)", plain) == []
+
+
+def test_every_field_has_a_meaning_in_both_languages(site):
+    fields, instruction = site("fields"), site("instruction")
+    for name, cls in instruction.every().items():
+        english, chinese = (list(fields.rows_of(cls, at)) for at in ("en", "zh"))
+        for (c, *_, said), (again, *_, told) in zip(english, chinese, strict=True):
+            assert c == again and said, (name, c)
+            assert re.search(r"[\u4e00-\u9fff]", told), (name, c, told)
+    meanings = site("meanings")
+    for name, own in meanings.MEANINGS.items():
+        assert own.keys() <= instruction.every()[name].c_fields().keys(), name
+
+
+def test_a_field_s_row_says_how_python_reaches_it(site):
+    rows = {row[0]: row[1:] for row in site("fields").rows_of(asc.NdDmaParams, "en")}
+    assert rows["`loopLpSize`"][0] == "`loop_info.loop_lp_size`"
+    assert rows["`loopLpSize`"][3] == "0 each"
+    assert rows["`config.loopLpSize`"][0] == "`config.loop_lp_size`"
+    assert rows["`config.loopLpSize`"][3] == "`0xFFFF`"
+    assert rows["`loopSize`"][3] == "must be given"
+
+
+def check_code(text, capsys):
+    """Run a page's block; it must print the formula that the page shows."""
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (formula,) = re.findall(r"```text\n(.*?)\n```", text, re.S)
+    exec(compile(block, "page", "exec"), {})
+    assert capsys.readouterr().out.strip() == formula
+
+
+def test_the_code_of_each_page_runs_and_prints_its_formula(site, capsys):
     instruction = site("instruction")
-    assert any(line.startswith("E6.") for line in instruction.errata_of("nz2nd"))
-    assert any(line.startswith("Q1.") for line in instruction.errata_of("load2d"))
-    assert not any("Load2DV2:" in line for line in instruction.errata_of("nddma"))
+    for name in REGISTRY:
+        check_code(instruction.page_of(name, "en", "x.svg"), capsys)
+
+
+def test_code_that_prints_another_formula_goes_red(site, capsys):
+    text = site("instruction").page_of("load2d", "en", "x.svg")
+    with pytest.raises(AssertionError):
+        check_code(text.replace("src_stride=2", "src_stride=1"), capsys)
+
+
+def test_an_instruction_that_is_registered_gets_a_page(site):
+    with installed() as sixth:
+        instruction = site("instruction")
+        for language in ("en", "zh"):
+            text = instruction.page_of("mirror", language, "x.svg")
+            assert "# mirror" in text and "x.svg" in text
+        check_page(instruction.page_of("mirror", "en", "x.svg"), sixth.MirrorParams)
+        assert "[mirror](mirror.md)" in instruction.index_of("zh")
+
+
+def test_the_api_has_every_public_name():
+    text = (DOCS / "api.md").read_text()
+    shown = set(re.findall(r"^::: ascjax\.([\w.]+)$", text, re.M))
+    structs = {c.__name__ for c in REGISTRY.values()} | {"MmadParams"}
+    structs |= {p.__name__ for c in REGISTRY.values() for p in c.parts().values()}
+    assert {name.removeprefix("asc.") for name in PUBLIC} - shown - structs == set()
 
 
 def test_links_that_leave_the_docs_are_named(site):

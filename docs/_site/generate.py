@@ -24,7 +24,7 @@ def write(path: str, text: str) -> None:
         out.write(text)
 
 
-for name in instruction.EVERY:
+for name in instruction.every():
     if (move := instruction.move_of_example(name)) is not None:
         write(f"instructions/{name}.svg", asc.draw(move).svg())
     write(f"instructions/{name}.md", instruction.page_of(name, "en", f"{name}.svg"))
@@ -35,9 +35,7 @@ for folder, language in (("instructions", "en"), ("zh/instructions", "zh")):
 
 write("figures.md", figures.page())
 for figure in every_figure():
-    title = f"{figure.document}, {figure.name}: {figure.title}"
-    svg = asc.draw(figure.move, title=title).svg()
-    write(f"{figures.FOLDER}/{figure.id}.svg", svg)
+    write(f"{figures.FOLDER}/{figure.id}.svg", asc.draw(figure.move).svg())
 
 write("changelog.md", (ROOT / "CHANGELOG.md").read_text())
 write("benchmarks/index.md", (ROOT / "benchmarks" / "README.md").read_text())

@@ -9,7 +9,17 @@ WORDS = {
         "index": "Instructions",
         "index_text": "Each page is made from what the package declares of the "
         "instruction, and its picture from the map.",
+        "other": "中文",
         "instruction": "instruction",
+        "name": "name in case files and commands",
+        "exactly": "exactly",
+        "reference": "The struct in Python",
+        "each": "each",
+        "meaning": "meaning",
+        "without": "Not on",
+        "positions": "Positions",
+        "errata_text": "E: slips in the documents, settled as said; Q: what chips do "
+        "instead, as built, which ascjax does not follow; H: habits of real kernels.",
         "function": "function",
         "params": "params",
         "source": "described in",
@@ -21,17 +31,15 @@ WORDS = {
         "range": "range",
         "unit": "unit",
         "default": "default",
-        "required": "none",
+        "required": "must be given",
         "support": "Products, paths and types",
         "product": "product",
         "path": "path",
         "types": "types",
         "errata": "Where documents disagree",
-        "cost": "Explore it",
         "explore": "Move its fields: `ascjax explore --instruction {name}`, or on the "
         "command line `ascjax show {name} --help`.",
         "also": "A struct that C passes besides: `{name}`.",
-        "list": "list",
         "flag": "true or false",
         "number": "a number of the type",
         "any": "any, ignored",
@@ -40,7 +48,17 @@ WORDS = {
     "zh": {
         "index": "指令",
         "index_text": "每页均由软件包中该指令的声明生成，图由索引映射本身绘制。",
+        "other": "English",
         "instruction": "指令",
+        "name": "用例文件与命令行中的名称",
+        "exactly": "精确定义（英文）",
+        "reference": "Python 结构体",
+        "each": "（每项）",
+        "meaning": "含义",
+        "without": "不支持的产品",
+        "positions": "逻辑位置",
+        "errata_text": "E：文档笔误，以所述为准；Q：芯片的实际行为，ascjax不予模拟；"
+        "H：实际算子的习惯用法。",
         "function": "函数",
         "params": "参数结构体",
         "source": "出处",
@@ -58,16 +76,42 @@ WORDS = {
         "path": "数据通路",
         "types": "数据类型",
         "errata": "文档中的出入（英文）",
-        "cost": "动手试一试",
         "explore": "用滑块改变各字段：`ascjax explore --instruction {name}`；"
         "命令行：`ascjax show {name} --help`。",
         "also": "C 接口中另行传入的结构体：`{name}`。",
-        "list": "列表",
         "flag": "true 或 false",
         "number": "该数据类型的数值",
         "any": "任意，不生效",
         "picture": "示例的搬运结果：颜色表示元素来自源操作数的何处",
     },
+}
+
+TITLES = {
+    "load2d": "Load2D",
+    "load2dv2": "Load2DV2",
+    "load3dv2": "Load3DV2",
+    "ldwt_v1": "LoadDataWithTranspose",
+    "ldwt_v2": "LoadDataWithTranspose V2",
+    "nz2nd": "NZ2ND",
+    "nddma": "NDDMA",
+    "nd2nz": "ND2NZ",
+    "data_copy": "DataCopy",
+    "data_copy_pad": "DataCopyPad",
+    "fixpipe": "Fixpipe",
+    "mmad": "Mmad",
+}
+"""What people call an instruction; another goes by its name."""
+
+PRODUCTS_ZH = {
+    "atlas_350": "Ascend 950PR/Ascend 950DT",
+    "atlas_a3": "Atlas A3 训练系列产品/Atlas A3 推理系列产品",
+    "atlas_a2": "Atlas A2 训练系列产品/Atlas A2 推理系列产品",
+    "atlas_200i_500_a2": "Atlas 200I/500 A2 推理产品",
+    "atlas_inference_aicore": "Atlas 推理系列产品AI Core",
+    "atlas_inference_vector": "Atlas 推理系列产品Vector Core",
+    "atlas_training": "Atlas 训练系列产品",
+    "kirin_x90": "Kirin X90",
+    "kirin_9030": "Kirin 9030",
 }
 
 _UNITS = (
