@@ -11,11 +11,11 @@ import ascjax
 
 ROOT = Path(ascjax.__file__).parent
 ORDER = """
-_errors _compat _html _in_turn _dtypes _products _fill _nest _simplify _stack _runs
-_overlap instr _index_map _window _compose _steps _ends _gather _plan _lowering _call
-_move _shardings _primitive _packed _operands _run _chain _sequence _formats _relayout
-_layout _cube _mmad _ops nn cost weights oracle sweeps verify dumps diagnosis patterns
-pictures page examples testing campaign show explore cli_complete cli_overview
+_errors _extras _compat _html _in_turn _dtypes _products _fill _nest _simplify _stack
+_runs _overlap instr _index_map _window _compose _steps _ends _gather _plan _lowering
+_call _move _shardings _primitive _packed _operands _run _chain _sequence _formats
+_relayout _layout _cube _mmad _ops nn cost weights oracle sweeps verify dumps diagnosis
+patterns pictures page examples testing campaign show explore cli_complete cli_overview
 cli_explore cli_weights cli_diagnose cli_verify cli __main__ __init__
 """
 LAYERS = tuple(ORDER.split())

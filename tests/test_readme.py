@@ -10,12 +10,18 @@ from ascjax.cli import main
 
 pytestmark = pytest.mark.quick
 
-README = pathlib.Path(__file__).parents[1] / "README.md"
-TEXT = README.read_text()
+ROOT = pathlib.Path(__file__).parents[1]
+README, CHINESE, USAGE = (
+    ROOT / name for name in ("README.md", "README_zh.md", "docs/usage.md")
+)
+PAGES = (README, CHINESE, USAGE)
+if not USAGE.exists():
+    pytest.skip("docs are not part of this copy", allow_module_level=True)
+TEXT = USAGE.read_text()
 
 
-def python_blocks():
-    return re.findall(r"```python\n(.*?)```", TEXT, re.S)
+def python_blocks(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
 
 
 def check_python(blocks):
@@ -40,13 +46,43 @@ def check_show(text, capsys):
     assert quoted.strip() in capsys.readouterr().out
 
 
-def test_the_python_blocks_run_and_raise_what_they_say(capsys):
-    check_python(python_blocks())
-    assert "(1280,) 768.0" in capsys.readouterr().out
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_blocks_run_and_raise_what_they_say(
+    page, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    check_python(python_blocks(page))
+    assert "(1280,) 768.0" in capsys.readouterr().out or page == USAGE
 
 
 def test_the_opening_shows_what_the_command_prints(capsys):
     check_show(TEXT, capsys)
+
+
+def test_the_commands_of_the_table_work_as_typed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = re.search(r"`ascjax (show .*?)`", README.read_text())[1]
+    assert main(shlex.split(words)) == 0
+    assert (tmp_path / "load2d.png").exists()
+
+
+def test_readme_fits_one_screen():
+    for page in (README, CHINESE):
+        assert len(page.read_text().splitlines()) <= 70
+
+
+def test_chinese_says_what_english_says():
+    for pair in ((README, CHINESE), (ROOT / "docs/tour.md", ROOT / "docs/zh/tour.md")):
+        one, two = (page.read_text() for page in pair)
+        assert code_of(one) == code_of(two)
+        for mark in ("\n## ", "\n![", "\n|"):
+            assert one.count(mark) == two.count(mark), mark
+
+
+def code_of(text):
+    """The code of a page, without its comments."""
+    blocks = re.findall(r"```(?:python|sh|text)\n(.*?)```", text, re.S)
+    return [re.sub(r" *#.*", "", block) for block in blocks]
 
 
 def test_the_checks_go_red(capsys):
@@ -56,6 +92,7 @@ def test_the_checks_go_red(capsys):
         check_show(TEXT.replace("36*r", "37*r"), capsys)
 
 
-def test_the_links_lead_somewhere():
-    for target in re.findall(r"\]\((?!http)(.*?)\)", TEXT):
-        assert (README.parent / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)(.*?)\)", page.read_text()):
+        assert (page.parent / target).exists(), target

@@ -66,6 +66,7 @@ def test_every_instruction_is_in_the_navigation():
 def test_chinese_pages_have_the_same_rows_and_chinese_units(site):
     instruction, words = site("instruction"), site("words")
     assert words.WORDS["en"].keys() == words.WORDS["zh"].keys()
+    assert words.SUMMARIES_ZH.keys() == instruction.every().keys()
     for name, cls in instruction.every().items():
         english, chinese = (
             instruction.page_of(name, language, "x.svg") for language in ("en", "zh")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._errors import SupportError
+from .._extras import extra
 from .._products import PRODUCTS
 from ..instr import REGISTRY
 from ._form import Item, form_of
@@ -32,14 +32,7 @@ def needed() -> Any:
     Raises:
       SupportError: where it is not installed.
     """
-    try:
-        from nicegui import ui
-    except ImportError:
-        rule, fix = "be installed to explore", "Run pip install 'ascjax[explore]'."
-        raise SupportError(
-            "explore", "the package nicegui", rule, "none", fix
-        ) from None
-    return ui
+    return extra("nicegui", "explore", "to explore", "explore").ui
 
 
 def serve(port: int, instruction: str, browser: bool) -> None:

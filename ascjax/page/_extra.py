@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from .._errors import SupportError
+from .._extras import extra
 
 
 def needed(name: str) -> Any:
@@ -17,12 +16,7 @@ def needed(name: str) -> Any:
     >>> needed("jinja2").__name__
     'jinja2'
     """
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        package = f"the package {name.partition('.')[0]}"
-        rule, fix = "be installed for --report", "Run pip install 'ascjax[report]'."
-        raise SupportError("verify", package, rule, "none", fix) from None
+    return extra(name, "verify", "for --report", "report")
 
 
 def check_report() -> None:

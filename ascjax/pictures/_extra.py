@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from .._errors import SupportError
+from .._extras import extra
 
 
 def needed(name: str) -> Any:
@@ -17,9 +16,4 @@ def needed(name: str) -> Any:
     >>> needed("matplotlib.path").__name__
     'matplotlib.path'
     """
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        rule, fix = "be installed for pictures", "Run pip install 'ascjax[draw]'."
-        package = f"the package {name.partition('.')[0]}"
-        raise SupportError("draw", package, rule, "none", fix) from None
+    return extra(name, "draw", "for pictures", "draw")

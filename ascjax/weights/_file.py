@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import ParamError, SupportError
+from .._errors import ParamError
+from .._extras import extra
 from ._error import WeightsError
 
 SOURCE = "docs/weights.md"
@@ -55,17 +56,7 @@ def library() -> Any:
     Raises:
       SupportError: where it is not installed.
     """
-    try:
-        import safetensors
-    except ImportError:
-        raise SupportError(
-            "weights",
-            "the package safetensors",
-            "be installed for weight files",
-            "none",
-            "Run pip install 'ascjax[weights]'.",
-        ) from None
-    return safetensors
+    return extra("safetensors", "weights", "for weight files", "weights")
 
 
 def _named(path: Any) -> Path:

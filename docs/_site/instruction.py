@@ -10,7 +10,7 @@ from pathlib import Path
 from code_of import code_of
 from errata import errata_of
 from fields import HEADS, rows_of
-from words import PRODUCTS_ZH, TITLES, WORDS
+from words import PRODUCTS_ZH, SUMMARIES_ZH, TITLES, WORDS
 
 import ascjax as asc
 from ascjax._products import POSITIONS, PRODUCTS, Product
@@ -80,8 +80,10 @@ def _lines(name: str, language: str, picture: str) -> Iterator[str]:
     yield from (f"# {title_of(name)}", "")
     yield f"[{words['other']}]({other or f'../../instructions/{name}.md'})"
     yield ""
-    if language == "en":
-        yield from (*_summary(cls), "")
+    if language == "zh" and name in SUMMARIES_ZH:
+        yield from (SUMMARIES_ZH[name], "")
+    else:
+        yield from _summary(cls)
     facts = [
         (words["name"], f"`{name}`"),
         (words["function"], f"[`asc.{cls.op}`]({up}api.md#ascjax.{cls.op})"),

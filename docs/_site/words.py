@@ -114,6 +114,22 @@ PRODUCTS_ZH = {
     "kirin_9030": "Kirin 9030",
 }
 
+SUMMARIES_ZH = {
+    "load2d": "以512字节的分形为单位搬运，每次迭代一个分形；16比特类型可随路转置。",
+    "load2dv2": "从NZ格式的源矩阵中搬运mStep×kStep个分形组成的窗口，可随路转置。",
+    "load3dv2": "把NC1HWC0特征图按im2col展开，搬运到L0A或L0B。",
+    "ldwt_v1": "以方阵为单位搬运并随路转置；方阵由若干分形拼成。",
+    "ldwt_v2": "以方阵为单位搬运并随路转置；步长以分形为单位，源分形之间可留间隔。",
+    "nz2nd": "把UB中的NZ矩阵随路转换为ND，写回GM。",
+    "nd2nz": "把GM中的ND矩阵随路转换为NZ，搬入L1。",
+    "nddma": "多维数据搬运：逐维给定步长与元素个数，左右可填充。",
+    "data_copy": "搬运若干段连续数据块，段与段之间可留间隔。",
+    "data_copy_pad": "搬运若干段连续数据，长度以字节计，左右可填充。",
+    "fixpipe": "把L0C中的结果随路转换类型、激活并转为ND，写回GM。",
+    "mmad": "矩阵乘加：L0C = L0A × L0B，可累加，可带偏置。",
+}
+"""One sentence of each instruction; the other languages take the docstring's."""
+
 _UNITS = (
     (r"\bfractals? of 512 bytes\b", "512字节（一个分形）"),
     (r"\bunits? of 16 elements\b", "16个元素"),
