@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -166,9 +167,9 @@ def test_the_api_has_every_public_name():
 def test_links_that_leave_the_docs_are_named(site):
     hooks = site("hooks")
     page = type("P", (), {"file": type("F", (), {"src_uri": "scale.md"})})
-    text = "[b](../benchmarks/README.md) and [n](../notebooks/x.ipynb), [c](cost.md)"
+    text = "[b](../benchmarks/README.md), [n](../notebooks/x.ipynb), [t](../tests/t.py)"
     assert hooks.on_page_markdown(text, page, None, None) == (
-        "[b](benchmarks/index.md) and n (`notebooks/x.ipynb`), [c](cost.md)"
+        "[b](benchmarks/index.md), [n](notebooks/x.md), t (`tests/t.py`)"
     )
 
 
@@ -176,6 +177,20 @@ def test_docstrings_show_examples_as_code(site):
     pytest.importorskip("griffe")
     found = doctest.testmod(site("docstrings"))
     assert (found.failed, found.attempted) == (0, 2)
+
+
+def test_each_notebook_is_a_page_with_its_outputs(site):
+    notebook, nav = site("notebook"), (DOCS.parent / "mkdocs.yml").read_text()
+    assert doctest.testmod(notebook).failed == 0
+    for path in notebook.every():
+        text, pictures = notebook.page(path)
+        cells = json.loads(path.read_text())["cells"]
+        outputs = [o for cell in cells for o in cell.get("outputs", ())]
+        drawn = [o for o in outputs if "image/png" in o.get("data", {})]
+        assert text.startswith("# ") and len(pictures) == len(drawn)
+        assert text.count("\n```text\n") >= len(outputs) - len(drawn)
+        assert all(name in text for name in pictures)
+        assert f"notebooks/{path.stem}.md" in nav
 
 
 def labels(text):

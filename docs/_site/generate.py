@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE))
 
 import figures  # noqa: E402
 import instruction  # noqa: E402
+import notebook  # noqa: E402
 
 import ascjax as asc  # noqa: E402
 from ascjax.examples import figures as every_figure  # noqa: E402
@@ -39,3 +40,9 @@ for figure in every_figure():
 
 write("changelog.md", (ROOT / "CHANGELOG.md").read_text())
 write("benchmarks/index.md", (ROOT / "benchmarks" / "README.md").read_text())
+for path in notebook.every():
+    text, pictures = notebook.page(path)
+    write(f"notebooks/{path.stem}.md", text)
+    for name, data in pictures.items():
+        with files.open(f"notebooks/{name}", "wb") as out:
+            out.write(data)

@@ -23,6 +23,8 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
         text, target = match.groups()
         if target in _INSIDE:
             return f"[{text}]({_INSIDE[target]})"
+        if re.fullmatch(r"\.\./notebooks/\w+\.ipynb", target):
+            return f"[{text}]({target[3:].removesuffix('.ipynb')}.md)"
         return f"{text} (`{target.removeprefix('../')}`)"
 
     return re.sub(r"\[([^\]]*)\]\((\.\./(?!\.\.)[^)]*)\)", inside, markdown)
