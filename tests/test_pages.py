@@ -70,3 +70,11 @@ def test_a_block_of_text_that_is_not_printed_goes_red(capsys):
 def test_the_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)(.*?)\)", TEXTS[page]):
         assert ((DOCS / page).parent / target).exists(), target
+
+
+def test_every_page_with_code_is_run():
+    elsewhere = {"usage.md"}  # tests/test_readme.py
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).as_posix()
+        if "```python" in page.read_text():
+            assert name in {*PAGES, *elsewhere}, name

@@ -49,6 +49,10 @@ def test_each_instruction_has_a_page_with_all_that_it_declares(site):
         check_page(text, cls)
         assert cls.__name__ in text and (name == "mmad" or "x.svg" in text)
         assert f"[{name}]({name}.md)" in instruction.index_of("en")
+        for block in re.findall(r"```python\n(.*?)```", text, re.S):
+            made = {}
+            exec(block, made)
+            assert made["params"] == instruction.form_of(name).start.params
 
 
 def test_a_page_without_a_field_goes_red(site):
