@@ -14,35 +14,58 @@ from ..instr import Params
 from ..instr._c_struct import CStruct
 from ..instr._fields import c_name
 
+_WIDTH = 88
+
 
 def jax_code(move: Move) -> str:
     """The call in Python, with a source to try it on."""
     call = move.calls[0]
     params, type = call.params, move.type
-    said = re.sub(r"\b([A-Z]\w*)\(", r"asc.\1(", repr(params))
-    where = [f"product={str(move.product)!r}"] if move.product else []
-    where += [f"path={move.path!r}"] if move.path else []
-    where.append(f"dtype={TYPES[type.name].name!r}")
-    held = _held(type, move.src_size)
+    where = {"product": str(move.product)} if move.product else {}
+    where |= {"path": move.path} if move.path else {}
+    where["dtype"] = TYPES[type.name].name
+    given = ", ".join(f'"{name}": "{said}"' for name, said in where.items())
     lines = [
         "import ascjax as asc",
         "import jax.numpy as jnp",
         "",
-        f"params = {said}",
-        f"src = jnp.zeros({held})  # {move.src_size} elements",
-        f"dst = asc.{params.op}(src, params, {', '.join(where)})",
+        _called("params = ", params),
+        f"where = {{{given}}}",
+        f"src = jnp.zeros({_held(type, move.src_size)})  # {move.src_size} elements",
+        f"dst = asc.{params.op}(src, params, **where)",
         "",
-        f"move = asc.Move.of(params, src_size={move.src_size}, {', '.join(where)})",
-        "asc.draw(move).save('move.svg')",
+        f"move = asc.Move.of(params, src_size={move.src_size}, **where)",
+        'asc.draw(move).save("move.svg")',
     ]
     return "\n".join(lines)
+
+
+def _called(start: str, struct: Any, depth: int = 0) -> str:
+    """A struct on one line, or, where that is too long, with a line a field; fields
+    that are what they are by default are left out."""
+    given = []
+    for field in dataclasses.fields(struct):
+        value = getattr(struct, field.name)
+        if value == field.default:
+            continue
+        if "part" in field.metadata:
+            given.append(_called(f"{field.name}=", value, depth + 1))
+        else:
+            said = f'"{value}"' if isinstance(value, str) else repr(value)
+            given.append(f"{field.name}={said}")
+    name, pad = f"{start}asc.{type(struct).__name__}", "    " * depth
+    line = f"{name}({', '.join(given)})"
+    if len(pad) + len(line) < _WIDTH and "\n" not in line:
+        return line
+    inner = "".join(f"{pad}    {item},\n" for item in given)
+    return f"{name}(\n{inner}{pad})"
 
 
 def _held(type: AscendType, size: int) -> str:
     """Size and type of an array that holds `size` elements."""
     if TYPES[type.name].bits == 4:  # packed, two a byte
-        return f"{-(-size // 2) if type.bits == 4 else size}, 'uint8'"
-    return f"{size}, {type.jax or f'uint{type.bits}'!r}"
+        return f'{-(-size // 2) if type.bits == 4 else size}, "uint8"'
+    return f'{size}, "{type.jax or f"uint{type.bits}"}"'
 
 
 def c_code(params: Params, type: AscendType) -> str:

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from code_of import code_of
 from errata import errata_of
 from fields import HEADS, rows_of
 from words import PRODUCTS_ZH, SUMMARIES_ZH, TITLES, WORDS
 
 import ascjax as asc
 from ascjax._products import POSITIONS, PRODUCTS, Product
+from ascjax.explore._code import c_code, jax_code
 from ascjax.explore._form import form_of
 from ascjax.instr import REGISTRY
 from ascjax.show._move import move_of
@@ -100,7 +100,10 @@ def _lines(name: str, language: str, picture: str) -> Iterator[str]:
     if move is not None:
         yield from (f"## {words['example']}", "")
         yield from (f"![{words['picture']}]({picture}){{ .move }}", "")
-        yield from ("```python", code_of(move), "```", "")
+        yield from ("```python", jax_code(move), "```", "")
+        params = move.calls[0].params
+        yield from (f"{words['in_c']}:", "", "```cpp")
+        yield from (c_code(params, move.type), "```", "")
         yield from (f"{words['formula']}:", "", "```text", str(move.nests[0]), "```")
         yield from ("", f"{words['explore'].format(name=name)}", "")
     yield from (f"## {words['fields']}", "")
