@@ -41,6 +41,7 @@ def times(text: str) -> str:
     >>> times("16*64*0.5 in `a*b`, *not* 2*(3)")
     '16\\\\*64\\\\*0.5 in `a*b`, *not* 2\\\\*(3)'
     """
+    text = re.sub(r"^(\S.*)\n(?=    \S)", r"\1\n\n", text, flags=re.M)  # code begins
     parts = _CODE.split(text)
     parts[::2] = [re.sub(r"(?<=[\w)])\*(?=[\w(])", r"\\*", part) for part in parts[::2]]
     return "".join(parts)

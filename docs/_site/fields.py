@@ -17,7 +17,7 @@ from ascjax.instr._fields import c_name
 from ascjax.instr._nddma_structs import UNSET_PAD
 
 _RANGE = re.compile(r", (?:each )?\[-?[\d^]+, [\d^]+[\])]")
-HEADS = ("field", "python", "range", "unit", "default", "meaning")
+HEADS = ("field", "python", "range", "default", "meaning")
 
 
 def rows_of(cls: Any, language: str) -> Iterator[tuple[str, ...]]:
@@ -29,7 +29,8 @@ def rows_of(cls: Any, language: str) -> Iterator[tuple[str, ...]]:
         default = _default(own.default, field.kind, words)
         said = _said(cls.instruction, c, struct, own, language)
         values = _values(field, own.metadata, words)
-        yield f"`{c}`", f"`{python}`", values, counted, default, said
+        values += f"<br>{counted}" if counted else ""
+        yield f"`{c}`", f"`{python}`", values, default, said
 
 
 def located(cls: Any, c: str) -> tuple[Any, str, dataclasses.Field]:

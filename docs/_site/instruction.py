@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Iterable, Iterator
@@ -56,7 +57,7 @@ def index_of(language: str) -> str:
     """The list of all instructions in Markdown."""
     words = WORDS[language]
     lines = [f"# {words['index']}", "", words["index_text"], ""]
-    heads = ("instruction", "name", "function", "params", "source")
+    heads = ("instruction", "name", "function", "params")
     lines += _table(
         [words[head] for head in heads],
         (
@@ -65,7 +66,6 @@ def index_of(language: str) -> str:
                 f"[{name}]({name}.md)",
                 f"`{c.op}`",
                 f"`{c.__name__}`",
-                c.source,
             )
             for name, c in every().items()
         ),
@@ -109,8 +109,7 @@ def _lines(name: str, language: str, picture: str) -> Iterator[str]:
     yield from (f"## {words['fields']}", "")
     yield from _table([words[head] for head in HEADS], rows_of(cls, language))
     yield ""
-    for kind in cls.parts().values():
-        yield from (words["also"].format(name=kind.__name__), "")
+    yield from _parts(cls, words)
     yield from (f"## {words['support']}", "")
     yield from _support(cls, language)
     yield ""
@@ -141,6 +140,14 @@ def section_of(cls: type) -> tuple[str, str] | None:
     head = next(h for h in heads if h.startswith(f"{named[1]}. "))
     plain = re.sub(r"[^\w\s-]", "", head).strip().lower()
     return head.partition(":")[0], re.sub(r"[-\s]+", "-", plain)
+
+
+def _parts(cls: type, words: dict[str, str]) -> Iterator[str]:
+    """What the structs inside are in C."""
+    for field in dataclasses.fields(cls):
+        if kind := field.metadata.get("part"):
+            how = words["member" if field.metadata["member"] else "also"]
+            yield from (how.format(name=kind.__name__), "")
 
 
 def _support(cls: type, language: str) -> Iterator[str]:
