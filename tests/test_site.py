@@ -17,6 +17,7 @@ from ascjax.examples import figures
 from ascjax.instr import REGISTRY
 
 DOCS = Path(__file__).parents[1] / "docs"
+GOLDEN = Path(__file__).parent / "golden"
 if not (DOCS / "_site").exists():
     pytest.skip("docs are not part of this copy", allow_module_level=True)
 
@@ -198,6 +199,18 @@ def test_each_notebook_is_a_page_with_its_outputs(site):
         assert text.count("\n```text\n") >= len(outputs) - len(drawn)
         assert all(name in text for name in pictures)
         assert f"notebooks/{path.stem}.md" in nav
+
+
+def test_what_was_checked_is_counted_right():
+    text = (DOCS / "checked-against.md").read_text()
+    golden = {p.stem: json.loads(p.read_text()) for p in GOLDEN.glob("*.json")}
+    named = {"callsites": "53 call sites", "invalid": "65 inputs"}
+    for stem, said in named.items():
+        assert said in text and len(golden.pop(stem)) == int(said.split()[0])
+    scenarios = golden.pop("scenarios")
+    assert len(scenarios) == 2 * 22 and "22 matmul scenarios at two sizes" in text
+    assert [len(cases) for cases in golden.values()] == [48] * 8
+    assert f"{48 * 8 + 53 + 65 + 44} cases" in text and "48 random sets" in text
 
 
 def labels(text):
