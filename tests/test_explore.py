@@ -2,22 +2,25 @@
 
 import dataclasses
 import re
+import runpy
 import socket
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
-import numpy as np
 import pytest
 
 import ascjax as asc
+from ascjax import oracle
 from ascjax.cli import main
 from ascjax.explore import Choice, seen
-from ascjax.explore._code import c_code, jax_code
-from ascjax.explore._form import Item, fields_of, form_of, item_named
+from ascjax.explore._code import _in_lines, c_code, jax_code
+from ascjax.explore._form import Item, _value, fields_of, form_of, item_named
 from ascjax.explore._starts import STARTS
-from ascjax.instr import REGISTRY, Params, integer
+from ascjax.instr import REGISTRY
 
 NAMES = [*REGISTRY]
+LISTS = "loopLpSize", "loopRpSize"
+SIXTH = Path(__file__).parent / "data" / "sixth.py"
 
 
 def start_of(name, **values):
@@ -82,7 +85,7 @@ def test_the_code_for_jax_runs_for_packed_and_opaque_types(tmp_path, monkeypatch
 def test_the_c_initialiser_has_the_fields_in_the_struct_s_order(name):
     params = form_of(name).start.params
     text = c_code(params, asc.ascend_type("half"))
-    last = text.splitlines()[-1]
+    last = text[text.rindex("AscendC::") :]
     assert last.startswith(f"AscendC::{type(params).__name__}")
     parts = params.parts()
     names = [f.name for f in dataclasses.fields(params) if f.name not in parts]
@@ -142,25 +145,61 @@ def test_a_slider_goes_where_it_is_useful():
     assert Item("x", "integer", 1, 512).span(1) == (1, 16)
 
 
-def test_a_new_instruction_has_a_form_at_once(monkeypatch):
-    class Every(Params):
-        instruction, op, source = "every", "data_copy", "here"
-        support = {"atlas_a2": {"GM->VECIN": "half"}}
-        count: int = integer(1, 64, "blocks", default=1)
-
-        def nest(self, site):
-            return asc.LoopNest.strided(0, 0, ("e", 16 * self.count, 2, 1))
-
-    made = SimpleNamespace(params=Every(2), dst_size=32)
-    monkeypatch.setattr("ascjax.explore._form.sample", lambda *_, **__: made)
+def test_a_new_instruction_has_a_form_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     try:
-        form = form_of("every")
-        found = seen(form, Choice("atlas_a2", "GM->VECIN", "half", form.values))
-        assert found.svg and found.move.dst_size == 32
-        np.testing.assert_array_equal(found.move.index_map.index, 2 * np.arange(32))
-        assert "asc.Every" in found.jax and "AscendC::Every params" in found.c
+        made = runpy.run_path(str(SIXTH))
+        form, choice = start_of("mirror")
+        assert [item.name for item in form.items] == [
+            "startBlock", "blockCount", "dstGap",
+        ]  # fmt: skip
+        found = seen(form, choice)
+        assert found.svg and found.move.dst_size > 0 and found.error == ""
+        assert found.move.calls[0].params == form.start.params
+        assert "AscendC::MirrorParams params{/*startBlock*/ " in found.c
+        exec(found.jax, made)
+        assert made["move"].index_map == found.move.index_map
+        wrong = seen(*start_of("mirror", blockCount=4096))
+        assert wrong.at == "blockCount" and "must be in [0, 4095]" in wrong.error
     finally:
-        del REGISTRY["every"]
+        REGISTRY.pop("mirror", None)
+        oracle.INSTRUCTIONS.pop("mirror", None)
+
+
+def test_a_value_at_the_end_of_a_range_is_kept():
+    form = form_of("load2d")
+    field = form.params.c_fields()["srcStride"]
+    assert _value({"srcStride": 65535}, "srcStride", field) == 65535
+    config = asc.NdDmaConfig(loop_lp_size=3)
+    fields = asc.NdDmaParams(asc.NdDmaLoopInfo((1,), (1,), (8,)), 0, config).to_fields()
+    named = asc.NdDmaParams.c_fields()
+    found = [_value(fields, f"config.{n}", named[f"config.{n}"]) for n in LISTS]
+    assert found == [3, None]
+
+
+def test_code_that_is_too_wide_goes_over_several_lines():
+    assert _in_lines("f(a, b)") == "f(a, b)"
+    a, b = "a" * 30, "b" * 50
+    assert _in_lines(f"f({a}, {b[:40]}) // {a}") == f"f(\n    {a}, {b[:40]}\n) // {a}"
+    assert _in_lines(f"f({a}, g(1, 2), {b})") == (
+        f"f(\n    {a},\n    g(1, 2),\n    {b},\n)"
+    )
+    for name in NAMES:
+        found = seen(*start_of(name))
+        assert max(map(len, [*found.jax.splitlines(), *found.c.splitlines()])) <= 80
+
+
+def test_what_is_too_large_to_draw_at_once_has_all_but_the_picture():
+    found = seen(*start_of("data_copy", blockLen=65535))
+    assert found.svg == "" and found.error == "" and "65535" in found.jax
+    assert found.formula == str(found.move.nests[0])
+
+
+def test_a_constant_may_be_a_fraction_and_a_count_may_not():
+    found = seen(*start_of("data_copy_pad", **{"padParams.paddingValue": 0.5}))
+    assert "padding_value=0.5" in found.jax and "(half)0.5" in found.c
+    found = seen(*start_of("load2d", repeatTimes=3.5))
+    assert found.at == "repeatTimes" and "got 3.5" in found.error
 
 
 def test_errors_name_items_of_lists_and_members():

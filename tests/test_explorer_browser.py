@@ -7,14 +7,32 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
+
+import ascjax
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None and not os.environ.get("ASCJAX_NEEDS_BROWSER"):
     pytest.skip("Chromium is not installed", allow_module_level=True)
 
 pytestmark = pytest.mark.long
+
+
+# Runs the command; each address that it listens on or goes to is a line of a file.
+WATCHED = """
+import sys
+told = open("addresses", "w", buffering=1)
+def watch(event, args):
+    if event in ("socket.bind", "socket.connect") and isinstance(args[1], tuple):
+        host, port, *_ = args[1]
+        if port:  # 0 only asks whether there is IPv6
+            print(event, host, file=told)
+sys.addaudithook(watch)
+from ascjax.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 def free_port():
@@ -24,14 +42,20 @@ def free_port():
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("explore")
+
+
+@pytest.fixture(scope="module")
+def server(home):
     port = free_port()
     words = ["explore", "--no-browser", "--port", str(port)]
     # NiceGUI looks for pytest's variables, and then waits for its own test harness
     env = {k: v for k, v in os.environ.items() if "PYTEST" not in k}
+    env["PYTHONPATH"] = str(Path(ascjax.__file__).parents[1])  # from another folder
     process = subprocess.Popen(
-        [sys.executable, "-m", "ascjax", *words],
-        cwd=tmp_path_factory.mktemp("explore"),
+        [sys.executable, "-c", WATCHED, *words],
+        cwd=home,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -49,7 +73,8 @@ def server(tmp_path_factory):
         yield address
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=20)
+    assert f"{address}  (Ctrl-C ends it)" in said and "Traceback" not in said, said
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +93,8 @@ def browser():
 def page(server, browser):
     made = browser.new_page(viewport={"width": 1280, "height": 900})
     made.hosts, made.told = set(), []
-    made.on("request", lambda r: made.hosts.add(r.url.split("/")[2].split(":")[0]))
+    for event in ("request", "websocket"):
+        made.on(event, lambda r: made.hosts.add(r.url.split("/")[2].split(":")[0]))
     made.on("console", lambda m: m.type == "error" and made.told.append(m.text))
     made.on("pageerror", lambda error: made.told.append(str(error)))
     made.goto(server)
@@ -102,10 +128,27 @@ def test_a_slider_moved_changes_the_picture_and_an_error_comes_and_goes(page):
         ".includes('[0, 65535]')"
     )
     assert "got 70000" in wrong.text_content()
+    slider = page.locator("[aria-label='srcStride slider']")
+    assert slider.get_attribute("aria-valuenow") == "2"  # as far as it was right
+    number.fill("1000")
+    shows(page, "src[256 + 256000*i")
+    assert slider.get_attribute("aria-valuenow") == "1000"
     number.fill("3")
     shows(page, "src[256 + 768*i")
     assert wrong.text_content() == ""
     assert (page.hosts, page.told) == ({"127.0.0.1"}, [])
+
+
+def test_the_server_listens_and_talks_to_this_machine_only(page, home):
+    said = (home / "addresses").read_text().splitlines()
+    assert "socket.bind 127.0.0.1" in said  # it is watched
+    assert {line.split()[1] for line in said} == {"127.0.0.1"}, said
+
+
+def test_what_the_page_says_is_noticed(page):
+    page.evaluate("console.error('a control')")
+    page.evaluate("fetch('http://127.0.0.2:9/').catch(() => 0)")
+    assert "a control" in page.told and "127.0.0.2" in page.hosts
 
 
 def test_the_keyboard_reaches_everything(page):
@@ -134,12 +177,45 @@ def test_it_fits_the_window(page, width):
     picture = page.locator("#picture svg").bounding_box()
     assert picture["x"] >= 0 and picture["x"] + picture["width"] <= width
     assert picture["width"] > 0.55 * width  # large enough to read
+    number = page.get_by_label("addrMode", exact=True)  # the last field
+    number.scroll_into_view_if_needed()
+    number.focus()
+    assert page.locator("#picture svg").bounding_box()["y"] >= 0  # still to be seen
+    box = number.bounding_box()
+    hit = page.evaluate(
+        "([x, y]) => document.elementFromPoint(x, y).getAttribute('aria-label')",
+        [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2],
+    )
+    assert hit == "addrMode"  # nothing lies over it
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_a_long_form_keeps_its_picture_in_view(page, width):
+    page.set_viewport_size({"width": width, "height": 700})
+    choose(page, "load3dv2", "for r < 32")
+    page.get_by_label("fMatrixCtrl", exact=True).focus()
+    assert page.evaluate("scrollY") > 100
+    assert page.locator("#picture svg").bounding_box()["y"] >= 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_members_of_a_struct_show_where_it_is_given(page):
+    choose(page, "load3dv2", "for r < 32")
+    member = page.get_by_label("repeat.dstStride", exact=True)
+    member.wait_for(state="hidden")
+    page.get_by_label("repeat", exact=True).focus()
+    page.keyboard.press("Space")
+    member.wait_for(state="visible")
+
+
+def choose(page, instruction, formula):
+    page.get_by_label("instruction", exact=True).click()
+    page.get_by_role("option", name=instruction, exact=True).click()
+    shows(page, formula)
 
 
 def test_another_instruction_brings_its_own_form(page):
-    page.get_by_label("instruction", exact=True).click()
-    page.get_by_role("option", name="nddma", exact=True).click()
-    shows(page, "for x1 < 4, x0 < 16")
+    choose(page, "nddma", "for x1 < 4, x0 < 16")
     assert page.get_by_label("loopSize[1]", exact=True).input_value() == "2"
     page.get_by_role("tab", name="C++").click()
     page.wait_for_selector("text=NdDmaLoopInfo<2>")

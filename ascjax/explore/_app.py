@@ -21,8 +21,21 @@ body { font-family: system-ui, sans-serif; }
 .wrong { color: #b00020; font-size: .8rem; line-height: 1.25; }
 .said { white-space: pre-wrap; font-family: monospace; font-size: .85rem; }
 .old { opacity: .25; }
-.seen { flex: 1 1 30rem; min-width: 0; }
-@media (max-width: 900px) { .seen { order: -1; } }
+.form { width: 23rem; max-width: 100%; }
+.fields { display: grid; grid-template-columns: 1fr; gap: .35rem 2rem; }
+.look {
+  background: white; width: 100%; position: sticky; top: 0; z-index: 1;
+  max-height: 45vh; overflow: auto;
+}
+.seen { flex: 1 1 30rem; min-width: 0; align-self: stretch; }
+@media (max-width: 1000px) { /* the picture above the form */
+  html { scroll-padding-top: 45vh; }
+  .form { width: 100%; order: 1; }
+  .fields { grid-template-columns: 1fr 1fr; align-items: end; }
+  .seen { display: contents; }
+  .seen > * { order: 2; width: 100%; }
+  .seen > .look { order: 0; }
+}
 """
 
 
@@ -69,26 +82,30 @@ class Page:
         self.values = dict(self.form.values)
         self.changed = True
         self.errors: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {}  # what says whether a struct is given
         ui.add_css(_STYLE)
+        title = ui.label("ascjax explore").props("role=heading aria-level=1")
+        title.style("font-size: 1.2rem; font-weight: 600")
         with ui.row(wrap=True).classes("w-full gap-6 items-start"):
-            with ui.column().classes("gap-1").style("width: 22rem; max-width: 100%"):
-                title = ui.label("ascjax explore").props("role=heading aria-level=1")
-                title.style("font-size: 1.2rem; font-weight: 600")
-                self.instruction = ui.select(
-                    [*REGISTRY], value=instruction, label="instruction"
-                ).classes("w-full")
-                self.instruction.on_value_change(self._other_instruction)
-                self.where = {
-                    name: ui.select([_ANY], value=_ANY, label=name).classes("w-full")
-                    for name in ("product", "path", "type")
-                }
+            with ui.column().classes("gap-3 form"):
+                with ui.element().classes("fields w-full"):
+                    self.instruction = ui.select(
+                        [*REGISTRY], value=instruction, label="instruction"
+                    ).props("dense")
+                    self.instruction.on_value_change(self._other_instruction)
+                    self.where = {
+                        name: ui.select([_ANY], value=_ANY, label=name).props("dense")
+                        for name in ("product", "path", "type")
+                    }
                 for chosen in self.where.values():
                     chosen.on_value_change(self._other_place)
-                self.fields = ui.column().classes("w-full gap-0")
+                self.fields = ui.element().classes("fields w-full")
             with ui.column().classes("gap-2 seen"):
-                self.wrong = ui.label().classes("wrong").props("role=alert id=wrong")
-                self.picture = ui.html(sanitize=False).classes("picture w-full")
-                self.picture.props('id=picture role=img aria-label="the move"')
+                with ui.element().classes("look"):
+                    self.wrong = ui.label().classes("wrong")
+                    self.wrong.props("role=alert id=wrong")
+                    self.picture = ui.html(sanitize=False).classes("picture w-full")
+                    self.picture.props('id=picture role=img aria-label="the move"')
                 ui.label("formula").style("font-weight: 600")
                 self.formula = ui.label().classes("said").props("id=formula")
                 with ui.tabs().props("dense align=left") as tabs:
@@ -111,7 +128,7 @@ class Page:
         self._offer("product", [*products, _ANY], start.product)
         self._offer("path", [*cls.paths(PRODUCTS[start.product])], start.path)
         self._offer("type", self._types(start.product, start.path), start.dtype)
-        self.errors = {}
+        self.errors, self.parts = {}, {}
         self.fields.clear()
         with self.fields:
             for item in self.form.items:
@@ -143,45 +160,55 @@ class Page:
     def _field(self, item: Item) -> None:
         """A field's label and what sets it, with room for what is wrong."""
         ui, value = self.ui, self.values[item.name]
-        with ui.column().classes("w-full gap-0"):
+        with ui.column().classes("w-full gap-0") as held:
+            given = self.parts.get(item.name.partition(".")[0])
+            if given is not None:
+                held.bind_visibility_from(given, "value")
             if item.kind in ("flag", "part"):
                 box = ui.checkbox(item.name, value=bool(value))
-                box.props(f'aria-label="{item.name}"')
+                box.props(f'dense aria-label="{item.name}"')
+                if item.kind == "part":
+                    self.parts[item.name] = box
                 box.on_value_change(lambda e, n=item.name: self._set(n, e.value))
             elif item.kind == "word":
                 box = ui.select([*item.words], value=value, label=item.name)
-                box.classes("w-full")
+                box.classes("w-full").props("dense")
                 box.on_value_change(lambda e, n=item.name: self._set(n, e.value))
             else:
                 self._number(item, value)
-            said = ui.label().classes("wrong").props(f'data-wrong="{item.name}"')
+            said = ui.label().classes("wrong")
+            said.props(f'data-wrong="{item.name}" aria-live=polite')
             self.errors[item.name] = said
 
     def _number(self, item: Item, value: Any) -> None:
         """A slider over what is near, and the exact number."""
         ui, (low, high) = self.ui, item.span(value)
         ends = "" if item.low is None else f" [{item.low}, {item.high}]"
-        with ui.row(wrap=False).classes("w-full items-center gap-3"):
-            with ui.column().classes("gap-0").style("width: 11rem; flex: none"):
-                ui.label(item.name).style("font-size: .85rem; font-weight: 600")
-                told = f"{item.unit}{ends}"
-                ui.label(told).style("font-size: .68rem; color: #555; line-height: 1.1")
-            held = {"value": value if value is not None else 0}
-            slider = ui.slider(min=low, max=high, step=1, value=held["value"])
+        with ui.row(wrap=True).classes("w-full items-baseline gap-x-2 gap-y-0"):
+            ui.label(item.name).style("font-size: .85rem; font-weight: 600")
+            told = ui.label(f"{item.unit}{ends}")
+            told.style("font-size: .7rem; color: #555; line-height: 1.1")
+        with ui.row(wrap=False).classes("w-full items-center gap-4 pl-2"):
+            slider = ui.slider(min=low, max=high, step=1, value=value or 0)
             slider.props(f'aria-label="{item.name} slider" dense').classes("flex-1")
-            number = ui.number(value=value, step=1, format="%d").props(
-                f'dense aria-label="{item.name}"'
-            )
-            number.style("width: 5rem; flex: none")
+            number = ui.number(value=value, step=1, format="%.15g")
+            number.props(f'dense aria-label="{item.name}"')
+            number.style("width: 7rem; flex: none")
 
         def slid(event: Any) -> None:
             if number.value != event.value:
                 number.set_value(event.value)
 
         def typed(event: Any) -> None:
-            new = None if event.value is None else int(event.value)
+            new = _exact(event.value)
             self._set(item.name, new)
-            if new is not None and low <= new <= high and slider.value != new:
+            if new is None or slider.value == new:
+                return
+            low, high = slider.props["min"], slider.props["max"]
+            if not low <= new <= high:  # it follows as far as the range goes
+                low, high = item.span(new)
+                slider.props["min"], slider.props["max"] = low, high
+            if low <= new <= high:
                 slider.set_value(new)
 
         slider.on_value_change(slid)
@@ -221,3 +248,8 @@ class Page:
         if not found.error:
             self.formula.set_text(found.formula)
             self.picture.set_content(found.svg or "<p>Too large for a picture.</p>")
+
+
+def _exact(value: float | None) -> int | float | None:
+    """What a number field holds, an integer where it is one."""
+    return int(value) if value is not None and float(value).is_integer() else value

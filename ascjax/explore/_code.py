@@ -14,58 +14,41 @@ from ..instr import Params
 from ..instr._c_struct import CStruct
 from ..instr._fields import c_name
 
-_WIDTH = 88
+_WIDTH = 80  # columns, which fit the page beside the form
 
 
 def jax_code(move: Move) -> str:
-    """The call in Python, with a source to try it on."""
+    """The call in Python, with a source to try it on.
+
+    A class of params that ascjax does not have is named as it is, without a module.
+    """
     call = move.calls[0]
     params, type = call.params, move.type
-    where = {"product": str(move.product)} if move.product else {}
-    where |= {"path": move.path} if move.path else {}
-    where["dtype"] = TYPES[type.name].name
-    given = ", ".join(f'"{name}": "{said}"' for name, said in where.items())
+    ours = params.__class__.__module__.startswith("ascjax.")
+    said = re.sub(r"\b([A-Z]\w*)\(", r"asc.\1(", repr(params)) if ours else repr(params)
+    where = [f"product={str(move.product)!r}"] if move.product else []
+    where += [f"path={move.path!r}"] if move.path else []
+    where.append(f"dtype={TYPES[type.name].name!r}")
+    places, size = ", ".join(where), move.src_size
     lines = [
         "import ascjax as asc",
         "import jax.numpy as jnp",
         "",
-        _called("params = ", params),
-        f"where = {{{given}}}",
-        f"src = jnp.zeros({_held(type, move.src_size)})  # {move.src_size} elements",
-        f"dst = asc.{params.op}(src, params, **where)",
+        _in_lines(f"params = {said}"),
+        f"src = jnp.zeros({_held(type, size)})  # {size} elements",
+        _in_lines(f"dst = asc.{params.op}(src, params, {places})"),
         "",
-        f"move = asc.Move.of(params, src_size={move.src_size}, **where)",
-        'asc.draw(move).save("move.svg")',
+        _in_lines(f"move = asc.Move.of(params, src_size={size}, {places})"),
+        "asc.draw(move).save('move.svg')",
     ]
     return "\n".join(lines)
-
-
-def _called(start: str, struct: Any, depth: int = 0) -> str:
-    """A struct on one line, or, where that is too long, with a line a field; fields
-    that are what they are by default are left out."""
-    given = []
-    for field in dataclasses.fields(struct):
-        value = getattr(struct, field.name)
-        if value == field.default:
-            continue
-        if "part" in field.metadata:
-            given.append(_called(f"{field.name}=", value, depth + 1))
-        else:
-            said = f'"{value}"' if isinstance(value, str) else repr(value)
-            given.append(f"{field.name}={said}")
-    name, pad = f"{start}asc.{type(struct).__name__}", "    " * depth
-    line = f"{name}({', '.join(given)})"
-    if len(pad) + len(line) < _WIDTH and "\n" not in line:
-        return line
-    inner = "".join(f"{pad}    {item},\n" for item in given)
-    return f"{name}(\n{inner}{pad})"
 
 
 def _held(type: AscendType, size: int) -> str:
     """Size and type of an array that holds `size` elements."""
     if TYPES[type.name].bits == 4:  # packed, two a byte
-        return f'{-(-size // 2) if type.bits == 4 else size}, "uint8"'
-    return f'{size}, "{type.jax or f"uint{type.bits}"}"'
+        return f"{-(-size // 2) if type.bits == 4 else size}, 'uint8'"
+    return f"{size}, {type.jax or f'uint{type.bits}'!r}"
 
 
 def c_code(params: Params, type: AscendType) -> str:
@@ -92,7 +75,7 @@ def _structs(struct: Any, name: str, type: AscendType) -> Iterator[str]:
     bare = ", ".join(re.sub(r"^/\*\w+\*/ ", "", member) for member in members)
     text = bare if lists and not isinstance(struct, Params) else ", ".join(members)
     fixed = "static constexpr " if name == "config" else ""
-    yield f"{fixed}AscendC::{_class(struct, type)} {name}{{{text}}};"
+    yield _in_lines(f"{fixed}AscendC::{_class(struct, type)} {name}{{{text}}};")
 
 
 def _fields(struct: Any) -> tuple[dataclasses.Field, ...]:
@@ -124,3 +107,29 @@ def _value(value: Any, type: AscendType) -> str:
     if isinstance(value, CStruct):
         return "{}"
     return str(value)
+
+
+def _in_lines(text: str, indent: int = 0) -> str:
+    """A statement on one line, or, where that is too long, its arguments on one of
+    their own, or each."""
+    found = re.search(r"[({]", text)
+    last = max(text.rfind(")"), text.rfind("}"))
+    if indent + len(text) <= _WIDTH or found is None or last < found.end():
+        return text
+    inside, pad = text[found.end() : last], " " * (indent + 4)
+    lines = [pad + inside]
+    if len(lines[0]) > _WIDTH:
+        each = (_in_lines(argument, indent + 4) for argument in _arguments(inside))
+        lines = [f"{pad}{argument}," for argument in each]
+    return "\n".join([text[: found.end()], *lines, " " * indent + text[last:]])
+
+
+def _arguments(text: str) -> Iterator[str]:
+    """What the commas outside of brackets divide."""
+    depth = start = 0
+    for k, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            yield text[start:k].strip()
+            start = k + 1
+    yield text[start:].strip()

@@ -88,7 +88,7 @@ def form_of(instruction: str) -> Form:
             shown.add(outer)
             items.append(Item(outer, "part", unit="given or left out"))
             values[outer] = outer in fields
-        for item, value in _items(cls, name, field, _value(fields, name)):
+        for item, value in _items(cls, name, field, _value(fields, name, field)):
             items.append(item)
             values[item.name] = value
     return Form(cls, tuple(items), values, start)
@@ -142,14 +142,18 @@ def _items(cls: type[Params], name: str, field: CField, value: Any):
         yield Item(name, "integer", *ends, field.unit), given
 
 
-def _value(fields: Mapping[str, Any], name: str) -> Any:
+def _value(fields: Mapping[str, Any], name: str, field: CField) -> Any:
+    """What the fields hold; None where that is nothing, or a mark beyond the range
+    that says so, as NDDMA's config has."""
     held: Any = fields
     for part in name.split("."):
         held = held.get(part) if isinstance(held, Mapping) else None
     config = fields.get("config")
     if held is None and isinstance(config, Mapping):  # NDDMA's, beside or inside
         held = config.get(name)
-    return None if held == 0xFFFF else held
+    if field.kind == "integer" and held is not None and field.high is not None:
+        return held if (field.low or 0) <= held <= field.high else None
+    return held
 
 
 def _meta(cls: type[Params], name: str) -> Mapping[str, Any]:
@@ -187,5 +191,4 @@ def _sampled(cls: type[Params]) -> Start:
 
 
 def _having(cls: type[Params]):
-
     return [product for product in PRODUCTS.values() if cls.paths(product)]

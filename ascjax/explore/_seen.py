@@ -9,10 +9,12 @@ from typing import Any
 from .._errors import AscendError
 from .._move import Move
 from ..pictures._draw import draw, sizes_of
-from ..pictures._sheet import MOST
 from ..show._move import move_of
 from ._code import c_code, jax_code
 from ._form import Form, fields_of, item_named
+
+MOST = 1 << 22
+"""Elements of all buffers that are drawn, at most: half a second's work."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -141,7 +141,7 @@ def figure_of(move: Move) -> Figure:
 def read_of(index: np.ndarray, size: int) -> np.ndarray:
     """Each source element that is read; the others UNREAD."""
     codes = np.full(size, UNREAD, np.int64)
-    read = np.unique(index[index >= 0])
+    read = index[index >= 0]
     codes[read] = read
     return codes
 
