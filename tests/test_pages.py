@@ -12,7 +12,7 @@ PAGES = {
     "tour.md": {"move", "l0a", "buffer", "road", "mm", "found"},
     "zh/tour.md": {"move", "l0a", "buffer", "road", "mm", "found"},
     "cost.md": {"mm", "best", "move"},
-    "lowering.md": {"padded", "boxes", "windows"},
+    "lowering.md": {"padded", "boxes", "windows", "rows"},
     "layouts.md": {"nz", "zn", "stored"},
     "cube.md": {"mm", "own", "big", "held"},
     "weights.md": {"loaded", "back", "entry", "router"},
@@ -27,11 +27,15 @@ TEXTS = {name: (DOCS / name).read_text() for name in PAGES}
 
 
 def check_blocks(text, capsys):
-    """Run all blocks in one namespace; a comment behind a print is what it prints."""
+    """Run all blocks in one namespace; a comment behind a print is what it prints, and
+    a block of text right below is all that the block prints."""
     space = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+    blocks = r"```python\n(.*?)```(?:\n\n```text\n(.*?)\n```)?"
+    for block, below in re.findall(blocks, text, re.S):
         exec(compile(block, "page", "exec"), space)
         printed = capsys.readouterr().out.splitlines()
+        if below:
+            assert printed == below.splitlines()
         said = re.findall(r"^print\(.*?\)  # (.*)$", block, re.M)
         assert [line for line in said if line not in printed] == []
     return space
@@ -52,6 +56,14 @@ def test_the_check_goes_red(said, wrong, capsys):
     assert said in text
     with pytest.raises(AssertionError):
         check_blocks(text.replace(said, wrong), capsys)
+
+
+def test_a_block_of_text_that_is_not_printed_goes_red(capsys):
+    text = TEXTS["lowering.md"]
+    for said, wrong in (("288 rows of 16 by", "288 rows of 32 by"), ("0 of dst\n", "")):
+        assert said in text
+        with pytest.raises(AssertionError):
+            check_blocks(text.replace(said, wrong), capsys)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE))
 
 import figures  # noqa: E402
 import instruction  # noqa: E402
+import notebook  # noqa: E402
 
 import ascjax as asc  # noqa: E402
 from ascjax.examples import figures as every_figure  # noqa: E402
@@ -24,7 +25,7 @@ def write(path: str, text: str) -> None:
         out.write(text)
 
 
-for name in instruction.EVERY:
+for name in instruction.every():
     if (move := instruction.move_of_example(name)) is not None:
         write(f"instructions/{name}.svg", asc.draw(move).svg())
     write(f"instructions/{name}.md", instruction.page_of(name, "en", f"{name}.svg"))
@@ -35,9 +36,13 @@ for folder, language in (("instructions", "en"), ("zh/instructions", "zh")):
 
 write("figures.md", figures.page())
 for figure in every_figure():
-    title = f"{figure.document}, {figure.name}: {figure.title}"
-    svg = asc.draw(figure.move, title=title).svg()
-    write(f"{figures.FOLDER}/{figure.id}.svg", svg)
+    write(f"{figures.FOLDER}/{figure.id}.svg", asc.draw(figure.move).svg())
 
 write("changelog.md", (ROOT / "CHANGELOG.md").read_text())
 write("benchmarks/index.md", (ROOT / "benchmarks" / "README.md").read_text())
+for path in notebook.every():
+    text, pictures = notebook.page(path)
+    write(f"notebooks/{path.stem}.md", text)
+    for name, data in pictures.items():
+        with files.open(f"notebooks/{name}", "wb") as out:
+            out.write(data)
