@@ -1,5 +1,6 @@
 """Pictures say what the maps say: every cell, number, arrow and dimension line."""
 
+import dataclasses
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -362,3 +363,48 @@ def test_a_text_explains_only_the_marks_that_it_has():
     assert "… 2 rows without" in str(asc.draw(rows))
     rows = move_of(asc.DataCopyParams(1, 1, 0, 0), src_size=48)
     assert "… 1 row without" in str(asc.draw(rows))
+
+
+def check_lengths(nest, lines, fractal):
+    """Each line is as long as what the nest does with its field."""
+    read = [
+        abs(sum(coord.stride * coord.terms[k] for coord in nest.coords))
+        for k in range(len(nest.loops))
+    ]
+    steps = {"src": {*read}, "dst": {loop.dst_stride for loop in nest.loops}}
+    starts = [x.last - x.first for x in lines if "start" in x.field.lower()]
+    assert sum(starts) == (nest.src_start if starts else 0)
+    for line in lines:
+        length = abs(line.last - line.first)
+        if line.edges == ("start", "start") and "start" not in line.field.lower():
+            assert length in steps[line.side], line
+        if line.edges == ("end", "start"):
+            assert length - 1 + fractal in steps[line.side], line
+
+
+@pytest.mark.parametrize("name", [n for n in BUILDERS if n != "load3dv2"])
+def test_a_dimension_line_is_as_long_as_the_move_s_step(name):
+    rng = np.random.default_rng(11)
+    draw = lambda low, high: int(rng.integers(low, high + 1))  # noqa: E731
+    sites = [site for instruction, site in combinations() if instruction == name]
+    checked = 0
+    for k in range(24):
+        site = sites[k % len(sites)]
+        params = sample(name, site, draw).params
+        nest = params.nest(site)
+        if isinstance(nest, asc.LoopNest) and nest.volume:
+            figure = params.figure(site)
+            check_lengths(nest, figure.dimensions, site.type.fractal)
+            checked += len(figure.dimensions)
+    assert checked
+
+
+def test_a_line_of_another_length_goes_red():
+    params = LOAD.calls[0].params
+    site = params.site(None, None, "half")
+    lines = params.figure(site).dimensions
+    check_lengths(params.nest(site), lines, 256)
+    for k, line in enumerate(lines):
+        wrong = dataclasses.replace(line, last=line.last + 256)
+        with pytest.raises(AssertionError):
+            check_lengths(params.nest(site), (*lines[:k], wrong, *lines[k + 1 :]), 256)
