@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ._errors import AscendError
 from .diagnosis._case import of_case
 from .verify import Case, stream_cases
 from .verify._report import console
@@ -31,7 +32,7 @@ def diagnose(
     """Search for the calls that explain the dumps of a case file.
 
     Exit status: 0 where every dump is what its case claims, 1 where one is not, 2 bad
-    usage, an unreadable file, or a case that is refused itself.
+    usage, or an unreadable file or a case that is refused itself, after all others.
     """
     found = [one for one in stream_cases(file) if isinstance(one, Case) and one.dump]
     known = [one.id for one in found]
@@ -41,14 +42,19 @@ def diagnose(
             raise typer.BadParameter(said, param_hint="--case")
     if not found:
         raise typer.BadParameter(f"{file} has no dumps.", param_hint="FILE")
-    out, wrong = console(), False
+    out, status = console(), 0
     for one in found:
         if case and one.id not in case:
             continue
-        told = of_case(one)
-        wrong |= not told.matches
+        try:
+            told = of_case(one)
+        except AscendError as error:  # the others are told all the same
+            typer.echo(f"ascjax: {file}, {one.id}: {error}", err=True)
+            status = 2
+            continue
+        status = max(status, int(not told.matches))
         if as_json:
             print(json.dumps({"id": one.id, **told.to_dict()}))
         else:
             out.print(f"{one.id}: {told}", markup=False, soft_wrap=True)
-    raise typer.Exit(int(wrong))
+    raise typer.Exit(status)

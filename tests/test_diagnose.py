@@ -311,3 +311,12 @@ def test_the_command_refuses_what_it_cannot_explain(tmp_path, capsys):
     (tmp_path / "right.npz").unlink()
     assert cli.main(["diagnose", file, "--case", "right"]) == 2
     assert "right.npz:src: the buffer must be there" in capsys.readouterr().err
+
+
+def test_a_dump_at_fault_does_not_keep_the_others_from_being_told(tmp_path, capsys):
+    file = written(tmp_path, dstGap=1)
+    (tmp_path / "wrong.npz").write_bytes(b"no archive")
+    assert cli.main(["diagnose", file]) == 2
+    told = capsys.readouterr()
+    assert f"{file}, wrong: " in told.err
+    assert "right: load2d: the claimed call explains all 2048 elements." in told.out

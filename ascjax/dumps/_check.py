@@ -20,6 +20,7 @@ from ..sweeps._jobs import MEMORY, Run
 from ..verify._cases import Case
 from ..verify._check import one_line
 from ..verify._engine import make_move
+from ..verify._names import lacking
 from ..verify._result import Mismatch, Result, Status, place
 from ..verify._why import writer
 from ._read import DumpError, read_dump
@@ -98,8 +99,7 @@ def _opened(case: Case) -> tuple[_Check, list[Job]]:
     """The move of a case and what it is applied to, or why there is none."""
     missing = {step.instruction for step in case.steps} - REGISTRY.keys()
     if missing:
-        said = f"ascjax has no {', '.join(sorted(missing))}"
-        return _Check(case, "unsupported", said), []
+        return _Check(case, "unsupported", lacking(missing)), []
     if not case.documented:
         only = "holds for chips as built only, which ascjax does not have"
         return _Check(case, "unsupported", only), []

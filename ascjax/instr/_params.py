@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -164,10 +165,7 @@ def params_class(instruction: str) -> type[Params]:
     """
     if instruction in REGISTRY:
         return REGISTRY[instruction]
-    raise SupportError(
-        "ascjax",
-        "instruction",
-        f"be one that ascjax has ({', '.join(REGISTRY)})",
-        repr(instruction),
-        "It may come in a later release.",
-    )
+    close = difflib.get_close_matches(str(instruction), REGISTRY, n=1)
+    fix = f"Did you mean {close[0]}?" if close else "It may come in a later release."
+    rule = f"be one that ascjax has ({', '.join(REGISTRY)})"
+    raise SupportError("ascjax", "instruction", rule, repr(instruction), fix)

@@ -16,7 +16,7 @@ from ..sweeps._code import Code, encode
 from ._cases import Case, Scenario, unit_bits
 from ._documents import UNSTATED
 from ._engine import make_move, trace
-from ._names import COMPUTES, site_of
+from ._names import COMPUTES, lacking, site_of
 from ._op_map import op_map
 from ._result import WAYS, Mismatch, Status, first_difference
 from ._result import Result as Result
@@ -146,8 +146,7 @@ class Check:
             return self.end(*without_map(case))
         missing = {step.instruction for step in case.steps} - REGISTRY.keys()
         if missing:
-            lacks = f"ascjax has no {', '.join(sorted(missing))}"
-            return self.end("unsupported", lacks)
+            return self.end("unsupported", lacking(missing))
         if isinstance(case, Scenario):
             self.wrong, self.message = check_scenario(case)
             return

@@ -104,6 +104,16 @@ def site_of(
     return found, resolve_path(path, (*cls.paths(),), instruction, cls.source)
 
 
+def lacking(instructions: Iterable[str]) -> str:
+    """What is told of instructions that ascjax has not, and what may be meant.
+
+    >>> lacking({"load2dd"})
+    'ascjax has no load2dd. Did you mean load2d?'
+    """
+    names = sorted(instructions)
+    return f"ascjax has no {', '.join(names)}. {advice(names[0])}"
+
+
 def advice(name: str) -> str:
     """What to write in the place of a name that ascjax does not know."""
     known: dict[str, list[str]] = {}
