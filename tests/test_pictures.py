@@ -408,3 +408,10 @@ def test_a_line_of_another_length_goes_red():
         wrong = dataclasses.replace(line, last=line.last + 256)
         with pytest.raises(AssertionError):
             check_lengths(params.nest(site), (*lines[:k], wrong, *lines[k + 1 :]), 256)
+
+
+@pytest.mark.parametrize("name", ["none/x.png", "folder.svg"])
+def test_a_file_that_cannot_be_written_is_told(name, tmp_path):
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(asc.ParamError, match=r"folder that can be written, got .*\("):
+        asc.draw(LOAD).save(tmp_path / name)
