@@ -97,7 +97,7 @@ _HOMES = {name: home for home, names in _LATER.items() for name in names}
 
 def __getattr__(name: str):
     """A package, or a name of one, when it is first used."""
-    if name in _PACKAGES:
+    if name in _PACKAGES or name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _HOMES:
         found = getattr(_importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

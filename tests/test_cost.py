@@ -305,3 +305,18 @@ def test_a_move_touches_the_rows_that_it_reads():
 def test_what_has_no_figure_is_refused(wrong, text):
     with pytest.raises(asc.AscendError, match=text.replace("(", r"\(")):
         wrong()
+
+
+@pytest.mark.parametrize("field", ["l1_h", "filter_w", "stride_w", "m_extension"])
+def test_a_nop_of_im2col_costs_nothing_but_its_call(field):
+    fields = {"l1_h": 4, "l1_w": 8, "channel_size": 16, "k_extension": 16}
+    fields |= {"filter_w": 1, "filter_h": 1, "m_extension": 16, field: 0}
+    if field == "stride_w":
+        fields["l1_h"] = 0
+    nop = asc.LoadData3DParamsV2(**fields)
+    move = asc.Move.of(
+        nop, src_size=512, product="atlas_a2", path="A1->A2", dtype="half"
+    )
+    assert not move.nests[0].volume
+    cost = asc.cost.of(move, overhead=7)
+    assert (cost.cycles, cost.bytes) == (7.0, 0)

@@ -7,6 +7,7 @@ import socket
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 import ascjax as asc
@@ -79,6 +80,28 @@ def test_the_code_for_jax_runs_for_packed_and_opaque_types(tmp_path, monkeypatch
         pairs, src_size=128, product="atlas_350", path="GM->A1", dtype="fp4x2_e2m1_t"
     )
     exec(jax_code(move), {})
+
+
+@pytest.mark.parametrize("dtype", ["int64_t", "double"])
+def test_the_code_for_jax_runs_for_types_of_64_bits(dtype, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    move = asc.Move.of(asc.DataCopyParams(2, 1), src_size=8, dtype=dtype)
+    wide, made = jax.config.read("jax_enable_x64"), {}
+    try:
+        exec(jax_code(move), made)
+    finally:
+        jax.config.update("jax_enable_x64", wide)
+    assert made["move"] == move
+    assert made["dst"].dtype.itemsize == 8
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "0.5", "-1e30"])
+def test_the_code_for_jax_takes_every_constant(value, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    form, choice = start_of("nddma", constantValue=float(value))
+    found, made = seen(form, choice), {}
+    exec(found.jax, made)
+    assert repr(made["params"]) == repr(found.move.calls[0].params)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -89,6 +89,7 @@ def test_after_a_value_the_fields_are_offered_again():
 def test_every_public_name_is_there_though_some_come_later():
     code = (
         "import ascjax as asc\n"
+        "print(asc.sweeps.Sweep and asc.pictures.draw and 'packages')\n"
         "print(sorted({'nn', 'draw', 'sweep', 'cost'} - set(dir(asc))))\n"
         "from ascjax import nn, draw, sweep, diagnose, cost, oracle, weights\n"
         "print(callable(draw), asc.sweep is sweep, nn.Pipeline.__name__)\n"
@@ -99,4 +100,5 @@ def test_every_public_name_is_there_though_some_come_later():
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True, text=True, env=env,
     )  # fmt: skip
-    assert done.stdout.splitlines() == ["[]", "True True Pipeline", "False"], done
+    told = ["packages", "[]", "True True Pipeline", "False"]
+    assert done.stdout.splitlines() == told, done

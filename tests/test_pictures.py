@@ -408,3 +408,33 @@ def test_a_line_of_another_length_goes_red():
         wrong = dataclasses.replace(line, last=line.last + 256)
         with pytest.raises(AssertionError):
             check_lengths(params.nest(site), (*lines[:k], wrong, *lines[k + 1 :]), 256)
+
+
+@pytest.mark.parametrize("name", ["none/x.png", "folder.svg"])
+def test_a_file_that_cannot_be_written_is_told(name, tmp_path):
+    (tmp_path / "folder.svg").mkdir()
+    with pytest.raises(asc.ParamError, match=r"folder that can be written, got .*\("):
+        asc.draw(LOAD).save(tmp_path / name)
+
+
+@pytest.mark.parametrize("dtype", ["int8_t", "half", "float"])
+@pytest.mark.parametrize("block_len", [4, 32, 40, 64])
+@pytest.mark.parametrize("pads", [None, (0, 0), (2, 1)])
+def test_gaps_of_padded_copies_are_as_long_as_their_fields(dtype, block_len, pads):
+    size = asc.ascend_type(dtype).bits // 8
+    params = asc.DataCopyExtParams(3, block_len, 8, 2)
+    units = {"srcStride": 1, "dstStride": 32}  # bytes, of GM and of UB
+    path = "GM->VECIN"
+    if pads is None:
+        params = asc.DataCopyExtParams(3, block_len, 2, 8)
+        units, path = {"srcStride": 32, "dstStride": 1}, "VECOUT->GM"
+    else:
+        pad = asc.DataCopyPadExtParams(True, *pads, 0)
+        params = dataclasses.replace(params, pad_params=pad)
+    move = asc.Move.of(params, src_size=400, product="atlas_a2", path=path, dtype=dtype)
+    found = {}
+    for panel in asc.draw(move).sheet.panels:
+        found |= {d.field: (d.last - d.first + 1, d.value) for d in panel.dimensions}
+    for field, unit in units.items():
+        long, value = found[field]
+        assert long * size == value * unit, field

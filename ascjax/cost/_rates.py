@@ -140,6 +140,9 @@ def _load3d(params: LoadData3DParamsV2, arch: int, to: str) -> float:
 
 def rows_of(params: LoadData3DParamsV2) -> int:
     """Rows of the output that 16 neighbours of it, one fractal's, lie on, at most."""
-    wide = Matrix.of(params, 16).count[1]
+    try:
+        wide = Matrix.of(params, 16).count[1]
+    except ZeroDivisionError:  # a NOP, whose steps may be 0: it has no rows
+        return 1
     starts = range(params.m_start_pt, params.m_start_pt + params.m_extension, 16)
     return max(((at + 15) // wide - at // wide + 1 for at in starts), default=1)

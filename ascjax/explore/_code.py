@@ -30,9 +30,10 @@ def jax_code(move: Move) -> str:
     where += [f"path={move.path!r}"] if move.path else []
     where.append(f"dtype={TYPES[type.name].name!r}")
     places, size = ", ".join(where), move.src_size
+    said = re.sub(r"(?<==)-?(?:inf|nan)\b", r"float('\g<0>')", said)
     lines = [
         "import ascjax as asc",
-        "import jax.numpy as jnp",
+        *_imports(type),
         "",
         _in_lines(f"params = {said}"),
         f"src = jnp.zeros({_held(type, size)})  # {size} elements",
@@ -42,6 +43,14 @@ def jax_code(move: Move) -> str:
         "asc.draw(move).save('move.svg')",
     ]
     return "\n".join(lines)
+
+
+def _imports(type: AscendType) -> tuple[str, ...]:
+    """JAX, with arrays of 64 bits where the source is one."""
+    if type.bits < 64:
+        return ("import jax.numpy as jnp",)
+    wide = "jax.config.update('jax_enable_x64', True)"
+    return "import jax", "import jax.numpy as jnp", "", wide
 
 
 def _held(type: AscendType, size: int) -> str:

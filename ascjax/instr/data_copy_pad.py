@@ -174,14 +174,20 @@ class DataCopyExtParams(Params):
         )
         src, dst = nest.src_steps()[0], nest.loops[0].dst_stride
         written, many = left + count + right, self.block_count > 1
+        # a gap begins where whole blocks of 32 bytes end in UB, at once in GM
+        read_end, put_end = count, written
+        if pad is None:
+            read_end += -count % site.type.c0
+        else:
+            put_end += -written % site.type.c0
         return Figure.of(
             Tiles.lines(src),
             Tiles.lines(dst),
             Dimension.count("src", "blockLen", self.block_len, 0, count - 1),
             many
-            and Dimension.count("src", "srcStride", self.src_stride, count, src - 1),
+            and Dimension.count("src", "srcStride", self.src_stride, read_end, src - 1),
             Dimension.count("dst", "leftPadding", left, 0, left - 1),
             Dimension.count("dst", "rightPadding", right, left + count, written - 1),
             many
-            and Dimension.count("dst", "dstStride", self.dst_stride, written, dst - 1),
+            and Dimension.count("dst", "dstStride", self.dst_stride, put_end, dst - 1),
         )

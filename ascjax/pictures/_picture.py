@@ -59,14 +59,20 @@ class Picture:
         """Write the picture; the suffix, `.svg` or `.png`, says how.
 
         Raises:
-          ParamError: another suffix.
+          ParamError: another suffix; a file that cannot be written.
         """
         path = Path(file)
         form = path.suffix.removeprefix(".").lower()
         if form not in _FORMATS:
             rule, fix = "end in .svg or .png", "Name it so."
             raise ParamError("draw", "file", rule, path.name, fix)
-        path.write_bytes(self._bytes(form))
+        picture = self._bytes(form)
+        try:
+            path.write_bytes(picture)
+        except OSError as error:
+            rule, fix = "be in a folder that can be written", "Name another file."
+            got = f"{file} ({error.strerror})"
+            raise ParamError("draw", "file", rule, got, fix) from None
 
     def _bytes(self, form: str) -> bytes:
         out = io.BytesIO()
