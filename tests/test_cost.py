@@ -202,6 +202,33 @@ def test_a_traced_sweep_does_not_overflow():
     np.testing.assert_allclose(swept.calls, exact.calls, rtol=1e-5)
 
 
+def test_no_figure_of_a_traced_sweep_overflows():
+    how = {"dtype": "half", "product": "910B"}
+    for tile, l1 in (((64, 64, 64), 8192), ((32768, 32768, 64), 32768)):
+
+        def cost(side, tile=tile):
+            big = (side, side, side)
+            return asc.cost.matmul(*[32768] * 3, *tile, l1_tile=big, **how)
+
+        exact, traced = cost(l1), jax.jit(cost)(jnp.int32(l1))
+        for name, value in exact._asdict().items():
+            np.testing.assert_allclose(getattr(traced, name), value, rtol=1e-5)
+        assert not exact.fits and not traced.fits
+
+
+def test_what_one_mmad_cannot_take_does_not_fit():
+    for dtype, k in (("int8_t", 4096), ("int4b_t", 8192), ("half", 2048)):
+        tile = (16, 16, k)
+        cost = asc.cost.matmul(*tile, *tile, dtype=dtype, product="910B")
+        try:
+            asc.nn.CubeMatmul("910B", *tile, dtype, False, True, tile)
+        except asc.BoundsError:
+            assert not cost.fits
+        else:
+            assert cost.fits
+    assert k == 2048 and cost.fits
+
+
 def test_a_tile_of_l1_saves_reads_of_memory():
     how = {"dtype": "half", "product": "910B"}
     plain = asc.cost.matmul(512, 512, 512, 64, 64, 64, **how)
@@ -300,6 +327,10 @@ def test_a_move_touches_the_rows_that_it_reads():
             "must be bytes of L1",
         ),
         (lambda: asc.cost.of(LOAD, unpublished="x"), "'refuse' or 'leave out'"),
+        (
+            lambda: asc.cost.matmul(9, 9, 9, 0, 9, 9, dtype="half", product="910B"),
+            "tile_m must be at least 1",
+        ),
     ],
 )
 def test_what_has_no_figure_is_refused(wrong, text):

@@ -11,9 +11,11 @@ import numpy as np
 
 from .._cube import result_type
 from .._dtypes import ascend_type
+from .._errors import ParamError
 from .._products import product as product_of
+from ..nn.cube._room import DEEPEST
 from ._mmad import depth, up
-from ._rates import WHO, plain_rate
+from ._rates import SOURCE, WHO, plain_rate
 
 _WAYS = {
     "gm_to_l1": ("GM", "L1"),
@@ -34,7 +36,8 @@ class Tiling(NamedTuple):
       longest: the longest of them: the least where all others hide behind it.
       waste: the share of Mmad's multiplications that are with padding.
       l1, l0a, l0b, l0c: bytes of one tile in each buffer.
-      fits: whether all four have room.
+      fits: whether all four have room, and one Mmad takes the tile: 4095 at most along
+        each axis.
     """
 
     gm_to_l1: Any
@@ -88,6 +91,7 @@ def matmul(
     Shapes: each size is a number or an array of any shape; they broadcast.
     Returns: a `Tiling`; Python numbers where all sizes are, else float32 arrays.
     Raises:
+      ParamError: a size below 1, where it is a Python number.
       SupportError: a product without published figures.
     Gradient: none: it is piecewise constant.
     Source: costs.md.
@@ -107,6 +111,7 @@ def matmul(
     sizes, tile = (m, n, k), (tile_m, tile_n, tile_k)
     given = (*sizes, *tile, *(l1_tile or ()))
     traced = not all(isinstance(x, int | np.integer) for x in given)
+    _check_sizes(given)
     least, most = (jnp.minimum, jnp.maximum) if traced else (min, max)
     tile = tuple(map(least, tile, sizes))
     big = tuple(map(least, l1_tile or tile, sizes))
@@ -139,11 +144,11 @@ def matmul(
             unknown[name] = float("nan") + 0 * steps
         else:
             cycles[name] = elements * each / 8 / speed + calls * overhead
-    held = _held(tile, big, c0, bits)
+    held = _held(tuple(map(wide, tile)), tuple(map(wide, big)), c0, bits)
     room = {name: where.buffers_kib[name.upper()] * 1024 for name in held}
-    fits = [
-        held[name] * (1 if name == "l0c" else buffers) <= room[name] for name in held
-    ]
+    times = {"l0c": 1}
+    fits = [held[name] * times.get(name, buffers) <= room[name] for name in held]
+    fits += [size <= DEEPEST for size in tile]  # what one Mmad takes
     return Tiling(
         **cycles,
         **unknown,
@@ -154,6 +159,15 @@ def matmul(
         **held,
         fits=functools.reduce(operator.and_, fits),
     )
+
+
+def _check_sizes(given: tuple[Any, ...]) -> None:
+    """Raise ParamError for a size below 1, where it is known while tracing."""
+    names = [*"mnk", "tile_m", "tile_n", "tile_k", *(f"l1_tile[{k}]" for k in range(3))]
+    for name, size in zip(names, given, strict=False):
+        if isinstance(size, int | np.integer) and size < 1:
+            rule, fix = "be at least 1 (elements)", "Give the size of a tile."
+            raise ParamError(WHO, name, rule, size, fix, SOURCE)
 
 
 def _held(tile: tuple[Any, ...], big: tuple[Any, ...], c0: int, bits: int) -> Any:

@@ -166,6 +166,8 @@ def params_class(instruction: str) -> type[Params]:
     if instruction in REGISTRY:
         return REGISTRY[instruction]
     close = difflib.get_close_matches(str(instruction), REGISTRY, n=1)
-    fix = f"Did you mean {close[0]}?" if close else "It may come in a later release."
+    fix = (
+        f"Perhaps {close[0]} is meant." if close else "It may come in a later release."
+    )
     rule = f"be one that ascjax has ({', '.join(REGISTRY)})"
     raise SupportError("ascjax", "instruction", rule, repr(instruction), fix)

@@ -107,8 +107,8 @@ def site_of(
 def lacking(instructions: Iterable[str]) -> str:
     """What is told of instructions that ascjax has not, and what may be meant.
 
-    >>> lacking({"load2dd"})
-    'ascjax has no load2dd. Did you mean load2d?'
+    >>> lacking({"ndma"})
+    'ascjax has no ndma. Did you mean nddma?'
     """
     names = sorted(instructions)
     return f"ascjax has no {', '.join(names)}. {advice(names[0])}"
