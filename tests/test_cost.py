@@ -288,6 +288,9 @@ def test_a_move_touches_the_rows_that_it_reads():
     assert (banks.groups, banks.evenness) == (1, 1 / 8)
 
 
+ROAD = asc.nn.Pipeline([(LOAD, "A1->A2")], product="910B", dtype="half")
+
+
 @pytest.mark.parametrize(
     "wrong, text",
     [
@@ -330,6 +333,16 @@ def test_a_move_touches_the_rows_that_it_reads():
         (
             lambda: asc.cost.matmul(9, 9, 9, 0, 9, 9, dtype="half", product="910B"),
             "tile_m must be at least 1",
+        ),
+        *(
+            (lambda x=x: asc.cost.of(ROAD, overhead=x), "overhead must be a number")
+            for x in (-1, float("nan"), float("inf"), "x")
+        ),
+        (
+            lambda: asc.cost.matmul(
+                9, 9, 9, 9, 9, 9, dtype="half", product="910B", overhead=-1
+            ),
+            "overhead must be a number of cycles, at least 0, got -1",
         ),
     ],
 )

@@ -74,12 +74,21 @@ def test_the_code_for_jax_runs_for_packed_and_opaque_types(tmp_path, monkeypatch
         move = asc.Move.of(
             params, src_size=2048, product="atlas_a2", path=path, dtype=dtype
         )
-        exec(jax_code(move), {})
+        check_runs(move)
     pairs = asc.Nd2NzParams(1, 4, 32, 0, 32, 16, 1, 0)
     move = asc.Move.of(
         pairs, src_size=128, product="atlas_350", path="GM->A1", dtype="fp4x2_e2m1_t"
     )
-    exec(jax_code(move), {})
+    check_runs(move)
+
+
+def check_runs(move):
+    """The code to copy makes the same move, and its call works."""
+    made = {}
+    exec(jax_code(move), made)
+    assert made["move"] == move
+    pair = 2 if made["dst"].dtype == "uint8" and move.type.bits == 4 else 1
+    assert made["dst"].shape[-1] * pair == move.dst_size
 
 
 @pytest.mark.parametrize("dtype", ["int64_t", "double"])
@@ -149,8 +158,8 @@ def test_the_c_initialiser_of_nddma_is_the_documents_example():
 def test_what_is_wrong_is_told_at_the_field(name, values, at, text):
     found = seen(*start_of(name, **values))
     assert (found.at, text in found.error) == (at, True), found.error
-    if text:
-        assert found.move is None and found.svg == ""
+    if text:  # nothing of it is there to copy
+        assert (found.move, found.svg, found.jax, found.c) == (None, "", "", "")
 
 
 def test_a_struct_that_is_left_out_has_no_members():

@@ -206,6 +206,7 @@ def test_members_of_a_struct_show_where_it_is_given(page):
     page.get_by_label("repeat", exact=True).focus()
     page.keyboard.press("Space")
     member.wait_for(state="visible")
+    assert member.is_visible() and page.told == []
 
 
 def choose(page, instruction, formula):

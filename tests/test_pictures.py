@@ -175,6 +175,33 @@ def test_a_dimension_line_beyond_the_buffer_is_left_out():
     assert placed(Grid(panel), (1, 1)) == ()
 
 
+def test_a_dimension_line_around_the_end_of_a_line_is_left_out():
+    gap = asc.LoadData2DParams(0, 2, 1, dst_gap=15)
+    _, panel = asc.draw(move_of(gap, src_size=512)).sheet.panels
+    assert Grid(panel).wrapped and fields_of(panel) == {"dstGap": (15, 255, 4096)}
+    assert placed(Grid(panel), (4, 4)) == ()
+    near = asc.draw(move_of(LOAD.calls[0].params)).sheet.panels[1]
+    assert [item.line.field for item in placed(Grid(near), (4, 4))] == ["dstGap"]
+
+
+def test_columns_of_whole_fractals_are_numbered_as_fractals():
+    params = asc.Nz2NdParamsFull(1, 32, 32, 1, 32, 32, 1)
+    text = str(asc.draw(move_of(params, src_size=1024)))
+    assert "     0 Z   2 Z\n     1 Z   3 Z\n" in text
+    assert Tiles.columns(16, 4) == Tiles(16, 4)
+
+
+def test_a_move_of_nothing_says_so():
+    text = str(asc.draw(move_of(asc.LoadData2DParams(0, 0, 2), src_size=256)))
+    assert "nothing moves: a count is zero (NOP)" in text
+
+
+def test_only_a_difference_has_differs_in_its_legend():
+    turned = move_of(asc.LoadData2DParams(0, 2, 1), src_size=512)
+    assert ">differs<" in asc.draw_difference(turned, TURNED).svg()
+    assert ">differs<" not in asc.draw_difference(turned, turned).svg()
+
+
 def test_colours_tell_fractals_apart_and_lighten_towards_their_end():
     scale = Scale.of(asc.draw(LOAD).sheet)
     first, last, other = scale.rgba(np.array([256, 511, 768]))[:, :3]
@@ -340,6 +367,7 @@ def test_show_writes_a_picture(tmp_path):
     show_command(Console(file=out, width=100), "load2d", words)
     assert file.read_bytes().startswith(b"\x89PNG")
     assert "picture\nsource\n     0 Z" in out.getvalue()
+    assert f"picture written to {file}" in out.getvalue().replace("\n", "")
     with pytest.raises(asc.ParamError, match="must end in"):
         show_command(Console(file=out), "load2d", [*words[:-1], "x.jpg"])
 

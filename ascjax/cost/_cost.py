@@ -17,7 +17,7 @@ from ..nn.cube._job import Job, side_for
 from ..nn.cube._matmul import CubeMatmul
 from ..nn.cube._tiles import Span, spans
 from ._mmad import mmad
-from ._rates import SOURCE, SOURCES, WHO, V, rate_of
+from ._rates import SOURCE, SOURCES, WHO, V, check_overhead, rate_of
 
 Unpublished = Literal["refuse", "leave out"]
 
@@ -136,7 +136,8 @@ def of(what: Any, *, overhead: float = 0.0, unpublished: Unpublished = "refuse")
         cycles, its part saying so.
     Returns: a `Cost`; Python numbers, by published figures, never measured.
     Raises:
-      ParamError: something else; a move without product or path.
+      ParamError: something else; a move without product or path; an overhead that is
+        below 0 or no number.
       SupportError: a way whose bandwidth is not published.
     Gradient: none.
     Source: costs.md.
@@ -156,6 +157,7 @@ def of(what: Any, *, overhead: float = 0.0, unpublished: Unpublished = "refuse")
     if unpublished not in ("refuse", "leave out"):
         rule, fix = "be 'refuse' or 'leave out'", "Use one of these."
         raise ParamError(WHO, "unpublished", rule, repr(unpublished), fix, SOURCE)
+    check_overhead(overhead)
     if isinstance(what, CubeMatmul):
         parts = [*_of_product(what.job, overhead, unpublished)]
     elif isinstance(what, Pipeline):

@@ -8,15 +8,11 @@ from .._dtypes import AscendType, ascend_type
 from .._errors import ParamError, SupportError
 from .._products import Product
 from .._products import product as product_of
+from ..nn.cube._roads import up
 from ._rates import ARCHITECTURES, SOURCE, WHO
 
 _DEPTH = {4: 64, 8: 32, 16: 16}
 _DEPTH_OF_FLOAT = {(2201, False): 4, (3510, False): 1, (3510, True): 8}
-
-
-def up(n: Any, multiple: int) -> Any:
-    """`n` rounded up; traced as it comes."""
-    return -(-n // multiple) * multiple
 
 
 def depth(type: AscendType, product: Product, hf32: bool) -> int:

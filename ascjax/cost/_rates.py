@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NoReturn
+import math
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
 
 from .._dtypes import AscendType
-from .._errors import SupportError
+from .._errors import ParamError, SupportError
 from .._products import Product
 from ..instr import Params
 from ..instr._im2col import Matrix
@@ -99,6 +103,16 @@ def rate_of(
         return _gib(_MEMORY[ends])
     way = f"{name} from {ends[0]} to {ends[1]} on {product}"
     _unpublished(product, "be published", f"no figure for {way}")
+
+
+def check_overhead(overhead: Any) -> None:
+    """Raise ParamError for what is no number of cycles; a traced one passes."""
+    if isinstance(overhead, jax.Array):
+        return
+    known = isinstance(overhead, int | float | np.number)
+    if not known or not 0 <= overhead < math.inf:
+        rule, fix = "be a number of cycles, at least 0", "None is published: 0 is none."
+        raise ParamError(WHO, "overhead", rule, repr(overhead), fix, SOURCE)
 
 
 def plain_rate(product: Product, ends: tuple[str, str]) -> float | None:

@@ -13,9 +13,10 @@ from .._cube import result_type
 from .._dtypes import ascend_type
 from .._errors import ParamError
 from .._products import product as product_of
+from ..nn.cube._roads import up
 from ..nn.cube._room import DEEPEST
-from ._mmad import depth, up
-from ._rates import SOURCE, WHO, plain_rate
+from ._mmad import depth
+from ._rates import SOURCE, WHO, check_overhead, plain_rate
 
 _WAYS = {
     "gm_to_l1": ("GM", "L1"),
@@ -91,7 +92,7 @@ def matmul(
     Shapes: each size is a number or an array of any shape; they broadcast.
     Returns: a `Tiling`; Python numbers where all sizes are, else float32 arrays.
     Raises:
-      ParamError: a size below 1, where it is a Python number.
+      ParamError: a size below 1, an overhead below 0, where they are Python numbers.
       SupportError: a product without published figures.
     Gradient: none: it is piecewise constant.
     Source: costs.md.
@@ -112,6 +113,7 @@ def matmul(
     given = (*sizes, *tile, *(l1_tile or ()))
     traced = not all(isinstance(x, int | np.integer) for x in given)
     _check_sizes(given)
+    check_overhead(overhead)
     least, most = (jnp.minimum, jnp.maximum) if traced else (min, max)
     tile = tuple(map(least, tile, sizes))
     big = tuple(map(least, l1_tile or tile, sizes))

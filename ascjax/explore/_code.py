@@ -11,7 +11,6 @@ from .._dtypes import TYPES, AscendType
 from .._fill import Constant
 from .._move import Move
 from ..instr import Params
-from ..instr._c_struct import CStruct
 from ..instr._fields import c_name
 
 _WIDTH = 80  # columns, which fit the page beside the form
@@ -113,8 +112,6 @@ def _value(value: Any, type: AscendType) -> str:
         return f"({type.name}){value.to_json()}"
     if isinstance(value, str):
         return f"QuantMode_t::{value}"
-    if isinstance(value, CStruct):
-        return "{}"
     return str(value)
 
 

@@ -148,9 +148,9 @@ def _value(fields: Mapping[str, Any], name: str, field: CField) -> Any:
     held: Any = fields
     for part in name.split("."):
         held = held.get(part) if isinstance(held, Mapping) else None
-    config = fields.get("config")
-    if held is None and isinstance(config, Mapping):  # NDDMA's, beside or inside
-        held = config.get(name)
+    if held is None:  # a struct inside may have it, as NDDMA's config
+        inside = (one for one in fields.values() if isinstance(one, Mapping))
+        held = next((one[name] for one in inside if name in one), None)
     if field.kind == "integer" and held is not None and field.high is not None:
         return held if (field.low or 0) <= held <= field.high else None
     return held
@@ -169,7 +169,7 @@ def _sampled(cls: type[Params]) -> Start:
     """A start of an instruction that none is written down for: a small legal call."""
     site = next(
         cls.site(product, path, types[0])
-        for product in _having(cls)
+        for product in PRODUCTS.values()
         for path, types in cls.paths(product).items()
     )
     rng = np.random.default_rng(0)
@@ -188,7 +188,3 @@ def _sampled(cls: type[Params]) -> Start:
         raise ParamError("explore", cls.instruction, rule, "none", fix, cls.source)
     best = min(found, key=lambda made: abs(made.dst_size - _ABOUT))
     return Start(best.params, str(site.product), str(site.path), site.type.name)
-
-
-def _having(cls: type[Params]):
-    return [product for product in PRODUCTS.values() if cls.paths(product)]

@@ -66,14 +66,13 @@ def seen(form: Form, choice: Choice) -> Seen:
     >>> seen(form, wrong).at
     'repeatTimes'
     """
-    c = ""
     try:
         params = form.params.from_fields(fields_of(form, choice.values))
-        c = c_code(params, form.params.site(None, None, choice.dtype).type)
         options = {"product": choice.product, "path": choice.path}
         move = move_of(params, {**options, "dtype": choice.dtype})
         svg = draw(move).svg() if sizes_of(move) <= MOST else ""
-        return Seen(move, "", "", svg, str(move.nests[0]), jax_code(move), c)
+        codes = jax_code(move), c_code(params, move.type)
+        return Seen(move, "", "", svg, str(move.nests[0]), *codes)
     except AscendError as error:
         item = item_named(form, error.field)
-        return Seen(error=str(error), at=item.name if item else "", c=c)
+        return Seen(error=str(error), at=item.name if item else "")

@@ -44,6 +44,14 @@ class Tiles:
         """Rows one below the other, as of a matrix in ND."""
         return cls(max(1, row), 1, 1)
 
+    @classmethod
+    def columns(cls, row: int, rows: int) -> Tiles:
+        """Columns beside each other, as of a matrix in NZ, of so many rows; those of
+        whole fractals as fractals."""
+        if rows and rows % 16 == 0:
+            return cls(row, 16, rows // 16, down=True)
+        return cls(row, max(1, rows))
+
     @property
     def size(self) -> int:
         """Elements of a tile."""

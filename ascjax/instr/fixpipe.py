@@ -125,7 +125,7 @@ class FixpipeParams(Params):
     def figure(self, site: Site) -> Figure:
         column, matrix = self.src_stride * 16, self.src_nd_stride * 256
         return Figure.of(
-            Tiles(16, self.src_stride or self.m_size or 1),
+            Tiles.columns(16, self.src_stride or self.m_size),
             Tiles.lines(self.dst_stride),
             self.n_size > 16
             and Dimension.stride("src", "srcStride", self.src_stride, 0, column),

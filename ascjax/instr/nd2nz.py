@@ -110,7 +110,7 @@ class Nd2NzParams(Params):
         matrix = self.dst_nz_matrix_stride
         return Figure.of(
             Tiles.lines(self.src_d_value or self.d_value),
-            Tiles(c0, column or self.n_value),
+            Tiles.columns(c0, column or self.n_value),
             *rows_of(
                 self, "src", "n_value", "d_value", "src_d_value", "src_nd_matrix_stride"
             ),

@@ -89,7 +89,7 @@ class Nz2NdParamsFull(Params):
     def figure(self, site: Site) -> Figure:
         column, matrix = self.src_n_stride * 16, self.src_nd_matrix_stride * 256
         return Figure.of(
-            Tiles(16, self.src_n_stride or self.n_value),
+            Tiles.columns(16, self.src_n_stride or self.n_value),
             Tiles.lines(self.dst_d_stride or self.d_value),
             self.nd_num > 1
             and Dimension.stride(

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 from .._extras import extra
 
-
-def needed(name: str) -> Any:
-    """A module of jinja2 or matplotlib.
-
-    Raises:
-      SupportError: where it is not installed.
-
-    >>> needed("jinja2").__name__
-    'jinja2'
-    """
-    return extra(name, "verify", "for --report", "report")
+needed = functools.partial(extra, who="verify", what="for --report", group="report")
+"""A module of jinja2 or matplotlib, or the error that names the extra."""
 
 
 def check_report() -> None:

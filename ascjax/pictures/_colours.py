@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -19,6 +18,9 @@ PLAIN = {
     OTHER: "#e8833a",
     UNREAD: "#f0f0f0",
 }
+HATCHES = {KEEP: ("////", "#c2c2c2"), FILL: ("..", "#8d6b97")}
+"""Pattern and colour of what is hatched."""
+
 WRONG = "#d43f3f"
 INK, FAINT = "#222222", "#9a9a9a"
 _MAP, _ENDS = "viridis", (0.12, 0.97)
@@ -41,14 +43,11 @@ class Scale:
     @classmethod
     def of(cls, sheet: Sheet) -> Scale:
         """The scale over all buffers of a sheet."""
-        ends = [
-            (int(codes.min()) // unit, int(codes.max()) // unit)
-            for codes, unit in _sources(sheet)
-        ]
         unit = max(1, sheet.unit)
-        if not ends:
-            return cls(unit, 0, 0)
-        return cls(unit, min(low for low, _ in ends), max(high for _, high in ends))
+        codes = np.concatenate([panel.codes for panel in sheet.panels])
+        codes = codes[codes >= 0]
+        ends = (codes.min(), codes.max()) if codes.size else (0, 0)
+        return cls(unit, *(int(end) // unit for end in ends))
 
     def rgba(self, codes: np.ndarray) -> np.ndarray:
         """(..., 4) of codes."""
@@ -68,13 +67,6 @@ class Scale:
         more = (codes < 0) & ~np.isin(codes, [*PLAIN])  # other padding values
         found[more] = to_rgba(PLAIN[FILL])
         return found
-
-
-def _sources(sheet: Sheet) -> Iterable[tuple[np.ndarray, int]]:
-    for panel in sheet.panels:
-        codes = panel.codes[panel.codes >= 0]
-        if codes.size:
-            yield codes, max(1, sheet.unit)
 
 
 def on(rgba: np.ndarray) -> str:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ._colours import FAINT, INK, PLAIN, WRONG, Scale
+from ._colours import FAINT, HATCHES, INK, PLAIN, WRONG, Scale
 from ._dimensions import Placed, above, draw_dimensions, left_of, placed, right_of
 from ._extra import needed
 from ._grid import Grid
 from ._paint import paint
-from ._sheet import FILL, KEEP, OTHER, UNREAD, Sheet
+from ._sheet import NAMES, Sheet
 
 _WIDE, _HIGH = 940.0, 620.0  # points of all cells together, about
 _CELL = 20.0  # points of a cell, at most
@@ -21,12 +21,6 @@ _TILE = 72.0  # of a fractal, at most
 _TALL = 13.0  # of a cell's height in rows without tiles, at least where it fits
 _MARGIN, _APART = 14.0, 34.0
 _TITLE, _LINE, _NAME, _LEGEND = 20.0, 13.0, 16.0, 22.0
-_NAMES = {
-    KEEP: "not written",
-    FILL: "padding",
-    UNREAD: "not read",
-    OTHER: "no source element",
-}
 
 
 @dataclasses.dataclass
@@ -167,14 +161,12 @@ def _legend(boxes: list[_Box]) -> list[tuple[str, dict[str, Any]]]:
     """The entries of a legend."""
     shown = {int(c) for b in boxes for c in np.unique(b.grid.canvas)}
     found: list[tuple[str, dict[str, Any]]] = []
-    for code, name in _NAMES.items():
+    for code, name in NAMES.items():
         if code in shown:
-            hatch, edge = {KEEP: ("////", "#c2c2c2"), FILL: ("..", "#8d6b97")}.get(
-                code, (None, FAINT)
-            )
+            hatch, edge = HATCHES.get(code, (None, FAINT))
             how = {"facecolor": PLAIN[code], "edgecolor": edge, "hatch": hatch}
             found.append((name, {**how, "lw": 0.8}))
-    if any(b.grid.marked is not None for b in boxes):
+    if any(b.grid.marked is not None and b.grid.marked.any() for b in boxes):
         found.append(("differs", {"fill": False, "ec": WRONG, "lw": 2.2}))
     return found
 

@@ -22,7 +22,7 @@ from ..verify._engine import make_move
 from ._codes import codes_of_dump
 from ._grid import CELLS
 from ._sheet import Panel, Sheet
-from ._subjects import caption, figure_of, title_of
+from ._subjects import caption, figure_of, numbered, title_of
 
 _WHO = "draw_difference"
 _NEAR = 48  # tiles that are shown of a large buffer
@@ -112,7 +112,7 @@ def _sheet(
         stop = min(part.stop, wrong.size)
         lines = (*lines, f"shown: destination elements {start} to {stop - 1}")
         tiles = Tiles(tiles.row, tiles.rows, 1 if tiles.rows == 1 else 0)
-    unit = src.size if src.rows % 16 == 0 else 0
+    unit = numbered(src, move.type.bits) if isinstance(move, Move) else 0
     marks = wrong[part]
     panels = (
         Panel("expected", tiles, expected[part], unit=unit, start=start),

@@ -50,18 +50,17 @@ class Placed:
 
 
 def placed(grid: Grid, cell: tuple[float, float]) -> tuple[Placed, ...]:
-    """A panel's dimension lines, none over another; those outside are left out.
+    """A panel's dimension lines, none over another; without those that lie beyond it.
 
     Args:
       grid: the panel.
       cell: points of a cell's width and height.
     """
-    size = len(grid.panel.codes)
     found: list[Placed] = []
     lines = [
         _placed(line, grid, cell)
         for line in grid.panel.dimensions
-        if min(line.first, line.last) >= 0 and max(line.first, line.last) < size
+        if grid.way(line) != "beyond"
     ]
     for item in sorted(lines, key=lambda item: item.span[1] - item.span[0]):
         level = 0

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
 from .._extras import extra
 
-
-def needed(name: str) -> Any:
-    """A module of matplotlib.
-
-    Raises:
-      SupportError: where it is not installed.
-
-    >>> needed("matplotlib.path").__name__
-    'matplotlib.path'
-    """
-    return extra(name, "draw", "for pictures", "draw")
+needed = functools.partial(extra, who="draw", what="for pictures", group="draw")
+"""A module of matplotlib, or the error that names the extra."""

@@ -38,9 +38,13 @@ class Grid:
     def tiles(self) -> Tiles:
         """The panel's tiles, in lines of bearable length."""
         tiles = self.panel.tiles
-        if tiles.run or tiles.down or self.count <= LINE:
-            return tiles
-        return dataclasses.replace(tiles, run=LINE)
+        return dataclasses.replace(tiles, run=LINE) if self.wrapped else tiles
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether one line of tiles is too long, and so goes on below."""
+        tiles = self.panel.tiles
+        return not tiles.run and not tiles.down and self.count > LINE
 
     @property
     def count(self) -> int:
@@ -146,10 +150,17 @@ class Grid:
         return tuple(found)
 
     def way(self, line: Dimension) -> str:
-        """How a dimension runs: "across", "down", or "" where it does neither."""
+        """How a dimension runs: "across", "down", "" where it does neither, "beyond"
+        where it cannot be drawn: an end lies outside, or on another part of a line that
+        goes on below."""
+        ends = line.first, line.last
+        if min(ends) < 0 or max(ends) >= len(self.panel.codes):
+            return "beyond"
         if line.first == line.last:
             return "down" if line.down else "across"
-        first, last = (self.tiles.place(end) for end in (line.first, line.last))
+        first, last = map(self.tiles.place, ends)
+        if self.wrapped and first[0] != last[0]:
+            return "beyond"
         across, down = (first[0] == last[0], first[1] == last[1])
         if across and down:
             across, down = first[2] == last[2], first[3] == last[3]

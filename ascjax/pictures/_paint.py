@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._nest import KEEP
-from ._colours import INK, WRONG, Scale, on
+from .._nest import FILL, KEEP
+from ._colours import HATCHES, INK, WRONG, Scale, on
 from ._extra import needed
 from ._grid import BLANK, Grid
 from ._names import name_of, order_of
-from ._sheet import CODES, UNREAD
+from ._sheet import OTHER, UNREAD
 
 _RECTANGLES = 6000  # of a hatching, at most
 _ARROWS, _NAMES = 144, 288  # tiles with an arrow, with a number, at most
@@ -34,9 +34,9 @@ def paint(axes: Any, grid: Grid, scale: Scale, cell: tuple[float, float]) -> Non
     axes.imshow(colours, interpolation="none", aspect="auto", extent=(0, wide, high, 0))
     axes.set(xlim=(0, wide), ylim=(high, 0))
     axes.set_axis_off()
-    _hatch(axes, canvas == KEEP, "////", "#c2c2c2")
-    padding = (canvas < KEEP) & ~np.isin(canvas, [BLANK, UNREAD, *CODES[2:]])
-    _hatch(axes, padding, "..", "#8d6b97")
+    _hatch(axes, canvas == KEEP, *HATCHES[KEEP])
+    padding = (canvas < KEEP) & ~np.isin(canvas, [BLANK, UNREAD, OTHER])
+    _hatch(axes, padding, *HATCHES[FILL])
     _outline(axes, grid, cell)
     if grid.fractals and not grid.summary:
         _tiles(axes, grid, colours, cell)

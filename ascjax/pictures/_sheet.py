@@ -15,7 +15,14 @@ OTHER = -3
 UNREAD = -4
 """A source element that nothing reads; KEEP and FILL are as in maps."""
 
-CODES = (KEEP, FILL, OTHER, UNREAD)
+NAMES = {
+    KEEP: "not written",
+    FILL: "padding",
+    UNREAD: "not read",
+    OTHER: "no source element",
+}
+"""What legends call the codes that are no source element."""
+
 MOST = 1 << 24
 """Elements of a buffer that are looked at, at most."""
 
@@ -28,7 +35,7 @@ class Panel:
       title: what it is called.
       tiles: how it is drawn.
       codes: (size,), the element of the first source that is in each place, or one of
-        `CODES`.
+        `NAMES`; FILL - k is a k-th other padding.
       dimensions: the fields that have a length in it.
       unit: elements of a tile of the source, whose numbers are told; 0 tells none.
       marks: (size,) of bool, cells to frame in red; None for none.

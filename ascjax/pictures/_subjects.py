@@ -30,7 +30,8 @@ _FRACTAL = 512 * 8  # bits
 
 def of_move(move: Move) -> Sheet:
     """Source and destination of a move."""
-    return _road([move], (title_of(move), (caption(move),)))
+    nothing = () if any(n.volume for n in move.nests) else (str(move.nests[0]),)
+    return _road([move], (title_of(move), (caption(move), *nothing)))
 
 
 def of_moves(moves: Sequence[Move], title: str, lines: tuple[str, ...] = ()) -> Sheet:
@@ -83,9 +84,7 @@ class _Held(NamedTuple):
 def _road(moves: Sequence[Move], said: tuple[str, tuple[str, ...]]) -> Sheet:
     held = list(_buffers(moves))
     first, *later = held
-    bits = min(move.type.bits for move in moves)
-    fractals = first.tiles.size * bits == _FRACTAL
-    unit = first.tiles.size if fractals else 0
+    unit = numbered(first.tiles, min(move.type.bits for move in moves))
     panels = [Panel(first.name, first.tiles, first.codes, first.dimensions)]
     panels += [Panel(b.name, b.tiles, b.codes, b.dimensions, unit) for b in later]
     steps = tuple(map(_name, moves))
@@ -119,6 +118,11 @@ def _buffers(moves: Sequence[Move]) -> Iterator[_Held]:
         last = k == len(moves) - 1
         said = names[1] if names[1] and not last else f"destination {names[1]}".strip()
         yield _Held(codes, said, drawn["dst"], lines["dst"])
+
+
+def numbered(source: Tiles, bits: int) -> int:
+    """Elements of a source's tile, where that is a fractal, whose number is told."""
+    return source.size if source.size * bits == _FRACTAL else 0
 
 
 def _wider(tiles: Tiles, each: int) -> Tiles:

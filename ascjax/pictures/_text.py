@@ -10,19 +10,13 @@ import numpy as np
 from .._nest import FILL, KEEP
 from ._grid import Grid
 from ._names import name_of, order_of
-from ._sheet import OTHER, UNREAD, Sheet
+from ._sheet import NAMES, OTHER, UNREAD, Sheet
 
 ROWS = 24
 """Lines of one buffer, where nothing says how many."""
 
 _WIDE = 100  # letters of a line
-_MARKS = {
-    KEEP: (".", "not written"),
-    FILL: ("#", "padding"),
-    UNREAD: ("-", "not read"),
-    OTHER: ("?", "no source element"),
-}
-_PADDING = _MARKS[FILL]  # the first of several, and the others
+_MARKS = {KEEP: ".", FILL: "#", UNREAD: "-", OTHER: "?"}
 _HUES = (
     "#3b528b", "#21918c", "#b5651d", "#6b4c9a", "#2e7d32", "#ad1457", "#5d4037",
     "#0277bd",
@@ -58,9 +52,15 @@ def lines_of(sheet: Sheet, rows: int = ROWS) -> Iterator[list[Piece]]:
                 break
             used |= {piece.code for piece in line if WORDS < piece.code < 0}
             yield [Piece("    "), *line]
-    told = dict.fromkeys(" ".join(_MARKS.get(code, _PADDING)) for code in sorted(used))
+    told = dict.fromkeys(code if code in NAMES else FILL for code in sorted(used))
     if told:
-        yield [Piece(f"  {', '.join(told)}")]
+        said = (f"{_mark(code)} {NAMES[code]}" for code in told)
+        yield [Piece(f"  {', '.join(said)}")]
+
+
+def _mark(code: int) -> str:
+    """The letter of a code that is no source element; all paddings have one."""
+    return _MARKS.get(code, _MARKS[FILL])
 
 
 def text_of(sheet: Sheet) -> str:
@@ -97,7 +97,7 @@ def _of_tiles(grid: Grid) -> Iterator[list[Piece]]:
         shape = (grid.tiles.rows, grid.tiles.row)
         inner = held.reshape(shape) if whole else held[None]
         inner = inner.T if grid.tiles.turned else inner
-        mark = order_of(inner) if code >= 0 else _MARKS.get(code, _PADDING)[0]
+        mark = order_of(inner) if code >= 0 else _mark(code)
         cells[line, along] = Piece(f"{name_of(grid, tile)} {mark}".rstrip(), code)
     wide = max((len(piece.text) for piece in cells.values()), default=1)
     most = max(1, _WIDE // (wide + 3))
@@ -132,7 +132,7 @@ def _of_rows(grid: Grid) -> Iterator[list[Piece]]:
         for run in np.split(codes, breaks):
             first, last = int(run[0]), int(run[-1])
             if first < 0:
-                mark = _MARKS.get(first, _PADDING)[0]
+                mark = _mark(first)
                 text = mark * run.size if run.size <= 4 else f"{mark}x{run.size}"
             else:
                 text = f"{first}…{last}" if run.size > 1 else str(first)

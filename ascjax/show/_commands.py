@@ -124,6 +124,7 @@ def show_command(
     element = None if why is None else cell(move, why)
     if png is not None:
         draw(move).save(png)
+        _print(console, f"picture written to {png}", "")
     _print(console, *_header(move, typed), "")
     if move.nests[0].volume:
         _print(console, _loops(move.nests[0]), "")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from .._move import Move
-from .._nest import FILL, KEEP, LoopNest
-from .._runs import Stated
+from .._nest import FILL, KEEP
+from ..instr._figure import pitch
 from ..verify._why import origin
 from ._words import bad
 
@@ -15,7 +15,6 @@ ROWS = 40
 """Rows of a map that are printed where no number is asked for."""
 
 _SCANNED = 4096  # rows that are looked at, most of them kept
-_WIDEST = 64
 
 
 def position(move: Move) -> str | None:
@@ -63,7 +62,7 @@ def rows(
     """
     nest, c0 = move.nests[0], move.type.c0
     fractals = width is None and position(move) is not None
-    width = width or (c0 if fractals else _pitch(nest))
+    width = width or (c0 if fractals else pitch(nest))
     total = -(-move.dst_size // width)
     row = 0 if first is None else _row(move, first, width, total, fractals)
     label = "fractal.row" if fractals else "first element of the row"
@@ -119,17 +118,3 @@ def _numbers(text: str) -> list[int]:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)*", text):
         return []
     return [int(part) for part in text.split(".")]
-
-
-def _pitch(nest: Stated) -> int:
-    """Elements from row to row: the first step that leaves a gap, or else the span."""
-    if not isinstance(nest, LoopNest):
-        return 16
-    run = 1
-    steps = ((loop.dst_stride, loop.extent) for loop in nest.loops if loop.extent > 1)
-    for stride, extent in sorted(steps):
-        if stride != run or run >= 16:
-            run = max(stride, run)
-            break
-        run *= extent
-    return run if run <= _WIDEST else 16

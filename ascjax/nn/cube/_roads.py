@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..._dtypes import AscendType
 from ..._errors import AscendError, SupportError
@@ -26,8 +26,8 @@ Stages = list[tuple[list[Call], str]]
 _PITCH = 65535  # the largest distance of rows that ND2NZ's 16 bits hold
 
 
-def up(n: int, multiple: int) -> int:
-    """`n` rounded up."""
+def up(n: Any, multiple: int) -> Any:
+    """`n` rounded up; an integer, or traced as it comes."""
     return -(-n // multiple) * multiple
 
 
